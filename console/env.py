@@ -1,0 +1,102 @@
+"""Reads the environment: BANDMASTER_NAME, or BANDMASTER_NAME_FILE with its content.
+
+A value that cannot be understood stops the start with one sentence.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+
+PREFIX = "BANDMASTER_"
+
+
+class SettingError(Exception):
+    """A setting cannot be understood; the text names it and what to write."""
+
+
+class Env:
+    """Typed reads of BANDMASTER_ variables; each also as ..._FILE."""
+
+    def __init__(self) -> None:
+        self._env = environ.FileAwareEnv()
+
+    def text(self, name: str, default: str = "") -> str:
+        try:
+            return str(self._env.str(PREFIX + name, default)).strip()
+        except (OSError, ValueError) as exc:
+            raise SettingError(
+                f"{PREFIX}{name}_FILE cannot be read ({type(exc).__name__}): "
+                "name a readable file"
+            ) from exc
+
+    def is_set(self, name: str) -> bool:
+        return bool(self.text(name))
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        raw = self.text(name).lower()
+        if raw == "":
+            return default
+        if raw in {"1", "true", "yes", "on"}:
+            return True
+        if raw in {"0", "false", "no", "off"}:
+            return False
+        raise SettingError(f"{PREFIX}{name} is {raw!r}: write true or false")
+
+    def whole(self, name: str, default: int, *, low: int, high: int) -> int:
+        raw = self.text(name)
+        if raw == "":
+            return default
+        if not raw.isascii() or not raw.isdigit() or not low <= int(raw) <= high:
+            raise SettingError(
+                f"{PREFIX}{name} is {raw!r}: write a whole number from {low} to {high}"
+            )
+        return int(raw)
+
+    def words(self, name: str, default: list[str]) -> list[str]:
+        raw = self.text(name)
+        if not raw:
+            return default
+        return [word.strip() for word in raw.split(",") if word.strip()]
+
+    def choice(self, name: str, default: str, allowed: tuple[str, ...]) -> str:
+        raw = self.text(name, default)
+        if raw not in allowed:
+            raise SettingError(
+                f"{PREFIX}{name} is {raw!r}: write one of {', '.join(allowed)}"
+            )
+        return raw
+
+    def http_url(self, name: str, default: str = "") -> str:
+        raw = self.text(name, default)
+        if raw == "":
+            return ""
+        parts = urlsplit(raw)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise SettingError(
+                f"{PREFIX}{name} is not an http or https URL: "
+                "write for example http://prometheus.monitoring:9090"
+            )
+        return raw.rstrip("/")
+
+    def directory(self, name: str, default: Path) -> Path:
+        return Path(self.text(name) or default).expanduser().absolute()
+
+    def database(self, default: str) -> dict[str, object]:
+        raw = self.text("DATABASE_URL") or default
+        scheme = urlsplit(raw).scheme
+        if scheme not in {"sqlite", "postgres", "postgresql"}:
+            raise SettingError(
+                f"{PREFIX}DATABASE_URL must start with sqlite:/// or postgres:// "
+                f"(it starts with {scheme!r})"
+            )
+        parsed: dict[str, object] = environ.Env.db_url_config(raw)
+        return parsed
+
+
+def exported(name: str) -> str | None:
+    """A raw variable outside our prefix, for wiring only."""
+    return os.environ.get(name)

@@ -1,0 +1,7 @@
+from __future__ import annotations
+
+from django.http import HttpRequest
+
+
+def shell(request: HttpRequest) -> dict[str, object]:
+    return {}

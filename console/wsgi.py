@@ -1,0 +1,11 @@
+"""The web process: UI, admin and API, served by gunicorn."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+
+application = get_wsgi_application()
