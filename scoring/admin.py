@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
 from scoring.models import Cluster, ScoringPolicy, Snapshot, Tick
 
+if TYPE_CHECKING:  # the class takes a parameter in its stubs only
+    AnyModelAdmin = admin.ModelAdmin[Model]
+else:
+    AnyModelAdmin = admin.ModelAdmin
 
-class ReadOnlyAdmin(admin.ModelAdmin[Model]):
+
+class ReadOnlyAdmin(AnyModelAdmin):
     """Rows to look at; nobody adds, changes or deletes them, superusers included."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
