@@ -5,11 +5,12 @@ A value that cannot be understood stops the start with one sentence.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import environ
+from environ.fileaware_mapping import FileAwareMapping
 
 PREFIX = "BANDMASTER_"
 
@@ -23,6 +24,8 @@ class Env:
 
     def __init__(self) -> None:
         self._env = environ.FileAwareEnv()
+        # without its cache, which outlives a change of the environment
+        self._env.ENVIRON = FileAwareMapping(cache=False)
 
     def text(self, name: str, default: str = "") -> str:
         try:
@@ -82,6 +85,16 @@ class Env:
             )
         return raw.rstrip("/")
 
+    def zone(self, name: str, default: str) -> str:
+        raw = self.text(name, default)
+        try:
+            ZoneInfo(raw)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+            raise SettingError(
+                f"{PREFIX}{name} is {raw!r}: write a zone such as Europe/Berlin"
+            ) from exc
+        return raw
+
     def directory(self, name: str, default: Path) -> Path:
         return Path(self.text(name) or default).expanduser().absolute()
 
@@ -95,8 +108,3 @@ class Env:
             )
         parsed: dict[str, object] = environ.Env.db_url_config(raw)
         return parsed
-
-
-def exported(name: str) -> str | None:
-    """A raw variable outside our prefix, for wiring only."""
-    return os.environ.get(name)

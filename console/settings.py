@@ -51,7 +51,7 @@ try:
 
     # --- People ------------------------------------------------------------------
     ADMIN_PASSWORD_FILE = env.text("ADMIN_PASSWORD_FILE")
-    TIME_ZONE = env.text("TIME_ZONE", "UTC")
+    TIME_ZONE = env.zone("TIME_ZONE", "UTC")
     LOG_FORMAT = env.choice("LOG_FORMAT", "text", ("text", "json"))
     LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 except SettingError as problem:
