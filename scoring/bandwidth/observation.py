@@ -1,0 +1,314 @@
+"""From the answers of one tick to one row of facts per node.
+
+Devices are collapsed by maximum (two exporters of one node see the same bytes), then
+added up. No data is never "idle": what is not known is NaN and says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scoring.bandwidth.capacity import Capacity, capacities, node_speed
+from scoring.bandwidth.devices import counts
+from scoring.bandwidth.freshness import Measures, keep_last_good
+from scoring.bandwidth.identity import (
+    BY_SHORT_NAME,
+    Identities,
+    Key,
+    Match,
+    cluster_of,
+    identify,
+    instance_of,
+    key_of,
+)
+from scoring.bandwidth.series import Series
+from scoring.framework.snapshot import NodeRow, Snapshot
+from scoring.framework.types import Bools, Floats32, Quality
+
+_LOST_SHARE = 0.1  # of the nodes with data, from one tick to the next
+_NAMED = 3  # examples that a warning names
+
+_NO_SERIES = "no series names this node"
+_ONE_SAMPLE = "fewer than two samples in the window so far"
+_UNUSABLE = "its samples are not numbers from 0 up"
+_GLITCH = "its rate is above what its links can carry: the sample was rejected"
+_KEPT = "no newer good sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What Prometheus said in one tick. `at` is the moment of evaluation.
+
+    `speeds` is None when it is not known this time; the previous capacities stay.
+    """
+
+    at: float  # Unix seconds
+    window: float  # seconds
+    receive: tuple[Series, ...]
+    transmit: tuple[Series, ...]
+    age: tuple[Series, ...]
+    cpu: tuple[Series, ...] = ()
+    speeds: tuple[Series, ...] | None = None
+    unames: Mapping[tuple[str, str], str] | None = None
+    scrape_interval: float = 0.0  # seconds; 0 = unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The facts of one tick; rows and measures are in the same order."""
+
+    rows: tuple[NodeRow, ...]
+    measures: Measures
+    with_data: int
+    unmatched: int  # exporters that belong to no node
+    warnings: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Direction:
+    """Per node: device -> rate, and whether some series could not be used."""
+
+    devices: list[dict[str, float] | None]
+    invalid: set[int]
+
+    def totals(self) -> Floats32:
+        return np.array([_total(devices) for devices in self.devices], dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """What was matched to nodes, before anything is judged."""
+
+    receive: _Direction
+    transmit: _Direction
+    cpu: Floats32
+    age: Floats32
+
+
+def observe(
+    answers: Answers, nodes: tuple[NodeRow, ...], previous: Snapshot | None
+) -> Observation:
+    """Match the series to `nodes`, judge them, and keep last good values."""
+    series = (answers.receive, answers.transmit, answers.age, answers.cpu)
+    keys = {key_of(one.labels) for part in series for one in part}
+    identities = identify(keys, nodes, answers.unames)
+    count = len(nodes)
+    receive = _by_device(answers.receive, identities.matches, count)
+    transmit = _by_device(answers.transmit, identities.matches, count)
+    links = _capacities(answers, identities.matches, nodes, previous)
+    rules = _rules(identities, count)
+    raw = _Raw(
+        receive,
+        transmit,
+        cpu=_per_node(answers.cpu, identities.matches, count, np.fmax),
+        age=_per_node(answers.age, identities.matches, count, np.fmin),
+    )
+    fresh, causes = _judge(raw, links, rules)
+    measures, kept = keep_last_good(fresh, nodes, previous, answers.at)
+    rows = _rows(nodes, receive, links, rules, _explain(causes, kept, fresh))
+    with_data = int(np.isfinite(measures.receive).sum())
+    warnings = (
+        *_identity_warnings(identities),
+        *_window_warning(answers),
+        *_lost_warning(int(np.isfinite(fresh.receive).sum()), nodes, previous),
+    )
+    unmatched = len({instance_of(key) for key in identities.unmatched})
+    return Observation(rows, measures, with_data, unmatched, warnings)
+
+
+def _by_device(
+    series: tuple[Series, ...], matches: Mapping[Key, Match], count: int
+) -> _Direction:
+    found = _Direction([None] * count, set())
+    for one in series:
+        row = matches[key_of(one.labels)].row
+        device = one.labels.get("device", "")
+        if row < 0 or not counts(device):
+            continue
+        devices = found.devices[row]
+        if devices is None:
+            devices = found.devices[row] = {}
+        if math.isnan(one.value):
+            found.invalid.add(row)
+            devices.setdefault(device, math.nan)
+            continue
+        known = devices.get(device, math.nan)
+        devices[device] = one.value if math.isnan(known) else max(known, one.value)
+    return found
+
+
+def _total(devices: dict[str, float] | None) -> float:
+    """The sum over devices; NaN unless at least one of them is known."""
+    known = [rate for rate in (devices or {}).values() if not math.isnan(rate)]
+    return math.fsum(known) if known else math.nan
+
+
+def _per_node(
+    series: tuple[Series, ...],
+    matches: Mapping[Key, Match],
+    count: int,
+    choose: np.ufunc,
+) -> Floats32:
+    """One value per node from series without devices; `choose` skips NaN."""
+    rows = np.array([matches[key_of(one.labels)].row for one in series], dtype=np.intp)
+    values = np.array([one.value for one in series], dtype=np.float64)
+    result = np.full(count, np.nan)
+    known = rows >= 0
+    choose.at(result, rows[known], values[known])
+    return result.astype(np.float32)
+
+
+def _capacities(
+    answers: Answers,
+    matches: Mapping[Key, Match],
+    nodes: tuple[NodeRow, ...],
+    previous: Snapshot | None,
+) -> tuple[Capacity, ...]:
+    if answers.speeds is not None:
+        own = {key: match for key, match in matches.items() if match.row >= 0}
+        known = tuple(s for s in answers.speeds if key_of(s.labels) in own)
+        links = _by_device(known, own, len(nodes)).devices
+        return capacities(node_speed(devices or {}) for devices in links)
+    if previous is None:
+        return capacities(0.0 for _ in nodes)
+    table = previous.table
+    old = {row.name: row for row in table.rows}
+    missing = capacities((0.0,))[0]
+    return tuple(
+        Capacity(old[node.name].receive_capacity, old[node.name].capacity_origin)
+        if node.name in old
+        else missing
+        for node in nodes
+    )
+
+
+def _rules(identities: Identities, count: int) -> list[str]:
+    """The rule that recognised each node; the exact one when two did."""
+    rules = [""] * count
+    for match in identities.matches.values():
+        if match.row >= 0 and rules[match.row] in {"", BY_SHORT_NAME}:
+            rules[match.row] = match.rule
+    return rules
+
+
+def _judge(
+    raw: _Raw, links: tuple[Capacity, ...], rules: list[str]
+) -> tuple[Measures, list[str]]:
+    """Quality and cause per node, before any earlier value is considered."""
+    received, sent = raw.receive.totals(), raw.transmit.totals()
+    highest = np.array([link.highest_rate for link in links], dtype=np.float32)
+    # NaN compares false: an unknown direction is no glitch
+    glitch = (received > highest) | (sent > highest)
+    received[glitch] = sent[glitch] = np.nan
+    known = np.isfinite(received)
+    broken = raw.receive.invalid | raw.transmit.invalid
+    quality = np.full(len(rules), Quality.MEASURED, dtype=np.uint8)
+    guessed = [rule == BY_SHORT_NAME for rule in rules]
+    quality[np.array(guessed, dtype=np.bool_)] = Quality.GUESSED
+    quality[known & ~np.isfinite(sent)] = Quality.PARTIAL
+    quality[sorted(broken)] = Quality.PARTIAL
+    quality[~known] = Quality.INVALID
+    causes = [""] * len(rules)
+    for row in np.flatnonzero(~known):
+        causes[row] = _cause(
+            glitch=bool(glitch[row]),
+            broken=int(row) in broken,
+            heard=bool(np.isfinite(raw.age[row])),
+        )
+    cpu = np.clip(raw.cpu, 0.0, 1.0)
+    age = np.maximum(raw.age, np.float32(0.0))
+    return Measures(received, sent, cpu, age, quality), causes
+
+
+def _cause(*, glitch: bool, broken: bool, heard: bool) -> str:
+    if glitch:
+        return _GLITCH
+    if broken:
+        return _UNUSABLE
+    return _ONE_SAMPLE if heard else _NO_SERIES
+
+
+def _explain(causes: list[str], kept: Bools, fresh: Measures) -> list[str]:
+    """A kept value is no missing one, but it says why it is old."""
+    explained = list(causes)
+    for row in np.flatnonzero(kept & ~np.isfinite(fresh.receive)):
+        explained[row] = f"{_KEPT}: {causes[row]}"
+    return explained
+
+
+def _rows(
+    nodes: tuple[NodeRow, ...],
+    receive: _Direction,
+    links: tuple[Capacity, ...],
+    rules: list[str],
+    causes: list[str],
+) -> tuple[NodeRow, ...]:
+    return tuple(
+        replace(
+            node,
+            receive_capacity=link.bytes_per_second,
+            transmit_capacity=link.bytes_per_second,
+            capacity_origin=link.origin,
+            mapping_rule=rule,
+            devices=tuple(sorted(devices)) if devices else (),
+            cause=cause,
+        )
+        for node, devices, link, rule, cause in zip(
+            nodes, receive.devices, links, rules, causes, strict=True
+        )
+    )
+
+
+def _identity_warnings(identities: Identities) -> tuple[str, ...]:
+    warnings: list[str] = []
+    if identities.ambiguous:
+        warnings.append(
+            f"two nodes claim {_examples(identities.ambiguous)}: series under it are "
+            "left out"
+        )
+    strangers = sorted({instance_of(key) for key in identities.unmatched})
+    if strangers:
+        warnings.append(
+            f"{len(strangers)} exporters belong to no node of the cluster, such as "
+            f"{_examples(strangers)}"
+        )
+    matched = {key: match for key, match in identities.matches.items() if match.rule}
+    clusters = sorted({cluster_of(key) for key in matched})
+    if len(clusters) > 1:
+        warnings.append(
+            f"series of several clusters match ({_examples(clusters)}): choose one "
+            "with BANDMASTER_PROMETHEUS_SELECTOR"
+        )
+    return tuple(warnings)
+
+
+def _examples(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(name or "no cluster label" for name in names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and others"
+
+
+def _window_warning(answers: Answers) -> tuple[str, ...]:
+    interval = answers.scrape_interval
+    if interval <= 0 or answers.window >= 3 * interval:
+        return ()
+    return (
+        f"the window of {answers.window:g} s holds fewer than 3 scrapes of "
+        f"{interval:.0f} s: set BANDMASTER_WINDOW_SECONDS to {4 * interval:.0f}",
+    )
+
+
+def _lost_warning(
+    with_data: int, nodes: tuple[NodeRow, ...], previous: Snapshot | None
+) -> tuple[str, ...]:
+    """Partial answers look like health: say when many nodes fall silent at once."""
+    if previous is None:
+        return ()
+    names = {node.name for node in nodes}
+    before = sum(row.name in names and not row.cause for row in previous.table.rows)
+    if with_data >= (1 - _LOST_SHARE) * before:
+        return ()
+    return (f"nodes with data fell from {before} to {with_data} since the last tick",)
