@@ -1,0 +1,80 @@
+"""A small client for Kubernetes JSON over HTTPS: raw paths, one connection a thread."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import threading
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+REQUEST_SECONDS = 30.0
+
+
+class ApiError(Exception):
+    """The server refused; `status` is the HTTP status, the text its own words."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(f"{status}: {text[:500]}")
+        self.status = status
+
+
+class Api:
+    """Speaks to one server of 127.0.0.1 with a bearer token."""
+
+    def __init__(self, port: int, token: str, *, ca: Path | None = None) -> None:
+        self._port = port
+        self._token = token
+        self._tls = ssl.create_default_context(cafile=str(ca) if ca else None)
+        if ca is None:
+            # the server's own throw-away certificate; loopback only
+            self._tls.check_hostname = False
+            self._tls.verify_mode = ssl.CERT_NONE
+        self._local = threading.local()
+
+    def text(self, method: str, path: str, body: Json | None = None) -> str:
+        """The answer's text.
+
+        Raises:
+            ApiError: the status is not a 2xx.
+            OSError, http.client.HTTPException: no answer.
+        """
+        data = None if body is None else json.dumps(body).encode()
+        patch = "application/strategic-merge-patch+json"
+        kind = patch if method == "PATCH" else "application/json"
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
+        connection = self._connection()
+        try:
+            connection.request(method, path, data, headers)
+            response = connection.getresponse()
+            text = response.read().decode("utf-8", "replace")
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise
+        if response.status // 100 != 2:
+            raise ApiError(response.status, text)
+        return text
+
+    def json(self, method: str, path: str, body: Json | None = None) -> Json:
+        answer: Json = json.loads(self.text(method, path, body))
+        return answer
+
+    def answers(self, path: str) -> bool:
+        """Whether a GET gives a 2xx now."""
+        try:
+            self.text("GET", path)
+        except (OSError, http.client.HTTPException, ApiError):
+            return False
+        return True
+
+    def _connection(self) -> http.client.HTTPSConnection:
+        found: http.client.HTTPSConnection | None
+        found = getattr(self._local, "connection", None)
+        if found is None:
+            found = http.client.HTTPSConnection(
+                "127.0.0.1", self._port, timeout=REQUEST_SECONDS, context=self._tls
+            )
+            self._local.connection = found
+        return found

@@ -1,0 +1,239 @@
+"""A real control plane on loopback: etcd, kube-apiserver and kube-scheduler.
+
+There is no kubelet: nodes are objects, and a pod that is bound never runs. All state
+lies in one directory, every port is a free one, and nothing outlives the caller.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import subprocess
+import urllib.parse
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tools.lab.api import Api, ApiError, Json
+from tools.lab.objects import BareNode
+from tools.lab.processes import Child, LabError, free_port, start, wait_until
+
+START_SECONDS = 60.0
+PODS = "/api/v1/namespaces/{}/pods"
+
+
+class Scheduler:
+    """A started kube-scheduler."""
+
+    def __init__(self, child: Child, api: Api) -> None:
+        self.child = child
+        self.api = api
+
+    def metrics(self) -> str:
+        return self.api.text("GET", "/metrics")
+
+    def stop(self) -> None:
+        self.child.stop()
+
+
+class ControlPlane:
+    """etcd and kube-apiserver; use as a context manager."""
+
+    def __init__(self, programs: Path, directory: Path) -> None:
+        self.programs = programs
+        self.directory = directory
+        self.kubeconfig = directory / "kubeconfig"
+        self.port = free_port()
+        self._token = secrets.token_hex(16)
+        self._children: list[Child] = []
+
+    def __enter__(self) -> ControlPlane:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends everything, the newest first; a scheduler never sees its API go."""
+        while self._children:
+            self._children.pop().stop(gently=False)
+
+    def _start(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        clients = f"http://127.0.0.1:{free_port()}"
+        self._write_credentials()
+        self._spawn("etcd", _etcd_arguments(self.directory, clients))
+        self._spawn("kube-apiserver", self._apiserver_arguments(clients))
+        # the certificate is written by the server itself, a moment after its start
+        probe = Api(self.port, self._token)
+        self._wait("kube-apiserver", lambda: probe.answers("/readyz"))
+        self._wait(
+            "kube-apiserver", lambda: probe.answers("/api/v1/namespaces/default")
+        )
+        certificate = self.directory / "certs" / "apiserver.crt"
+        self.api = Api(self.port, self._token, ca=certificate)
+        self._write_kubeconfig(certificate.read_bytes())
+
+    def _spawn(self, name: str, arguments: Iterable[str]) -> Child:
+        command = [str(self.programs / name), *arguments]
+        log = self.directory / "logs" / f"{name}-{len(self._children)}.log"
+        child = start(name, command, log=log, cwd=self.directory)
+        self._children.append(child)
+        return child
+
+    def _wait(self, name: str, holds: Any) -> None:
+        def alive_and_holds() -> bool:
+            for child in self._children:
+                child.require_alive()
+            return bool(holds())
+
+        wait_until(
+            f"{name} ({self.directory / 'logs'})", alive_and_holds, START_SECONDS
+        )
+
+    def _write_credentials(self) -> None:
+        key = self.directory / "service-account.key"
+        subprocess.run(
+            ["openssl", "genrsa", "-out", str(key), "2048"],
+            check=True,
+            capture_output=True,
+            timeout=30,
+        )
+        tokens = self.directory / "tokens.csv"
+        tokens.write_text(f'{self._token},lab,1,"system:masters"\n', encoding="utf-8")
+        tokens.chmod(0o600)
+
+    def _apiserver_arguments(self, etcd: str) -> list[str]:
+        key = str(self.directory / "service-account.key")
+        options = {
+            "etcd-servers": etcd,
+            "bind-address": "127.0.0.1",
+            "advertise-address": "127.0.0.1",
+            "secure-port": str(self.port),
+            "cert-dir": str(self.directory / "certs"),
+            "token-auth-file": str(self.directory / "tokens.csv"),
+            "authorization-mode": "RBAC",
+            "service-account-issuer": "https://kubernetes.default.svc",
+            "service-account-key-file": key,
+            "service-account-signing-key-file": key,
+            "service-cluster-ip-range": "10.96.0.0/16",
+            # both need controllers that do not run here
+            "disable-admission-plugins": "ServiceAccount,TaintNodesByCondition",
+            "enable-priority-and-fairness": "false",
+            # a Service of an apiserver on loopback is refused as an endpoint
+            "endpoint-reconciler-type": "none",
+        }
+        return [f"--{name}={value}" for name, value in options.items()]
+
+    def _write_kubeconfig(self, certificate: bytes) -> None:
+        authority = base64.b64encode(certificate).decode()
+        self.kubeconfig.write_text(
+            "apiVersion: v1\n"
+            "kind: Config\n"
+            "clusters:\n"
+            "- name: lab\n"
+            "  cluster:\n"
+            f"    server: https://127.0.0.1:{self.port}\n"
+            f"    certificate-authority-data: {authority}\n"
+            "users:\n"
+            f"- {{name: lab, user: {{token: {self._token}}}}}\n"
+            "contexts:\n"
+            "- {name: lab, context: {cluster: lab, user: lab}}\n"
+            "current-context: lab\n",
+            encoding="utf-8",
+        )
+        self.kubeconfig.chmod(0o600)
+
+    def start_scheduler(self, config: Path) -> Scheduler:
+        """Starts kube-scheduler with that file and waits until it is ready.
+
+        Raises:
+            LabError: it ended (its log's last lines are in the text) or is not ready.
+        """
+        port = free_port()
+        kubeconfig = str(self.kubeconfig)
+        child = self._spawn(
+            "kube-scheduler",
+            [
+                f"--config={config}",
+                f"--authentication-kubeconfig={kubeconfig}",
+                f"--authorization-kubeconfig={kubeconfig}",
+                "--bind-address=127.0.0.1",
+                f"--secure-port={port}",
+                "--v=2",
+            ],
+        )
+        api = Api(port, self._token)
+        try:
+            self._wait("kube-scheduler", lambda: api.answers("/readyz"))
+        except LabError:
+            self._children.remove(child)
+            child.stop(gently=False)
+            raise
+        return Scheduler(child, api)
+
+    def stop_scheduler(self, scheduler: Scheduler) -> None:
+        scheduler.stop()
+        self._children.remove(scheduler.child)
+
+    def create_nodes(self, nodes: Iterable[BareNode]) -> None:
+        for node in nodes:
+            self.api.json("POST", "/api/v1/nodes", node.manifest())
+
+    def create_pod(self, manifest: Json, *, namespace: str = "default") -> None:
+        self.api.json("POST", PODS.format(namespace), manifest)
+
+    def create_namespace(self, name: str) -> None:
+        self.api.json("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+
+    def pods(self, selector: str = "", *, namespace: str = "default") -> list[Json]:
+        query = urllib.parse.urlencode({"labelSelector": selector})
+        listed = self.api.json("GET", f"{PODS.format(namespace)}?{query}")
+        items: list[Json] = listed["items"]
+        return items
+
+    def delete_pods(self, *, namespace: str = "default") -> None:
+        """Deletes every pod of a namespace at once."""
+        path = PODS.format(namespace) + "?gracePeriodSeconds=0"
+        self.api.json("DELETE", path)
+
+    def delete_node(self, name: str) -> None:
+        try:
+            self.api.json("DELETE", f"/api/v1/nodes/{name}")
+        except ApiError as exc:
+            if exc.status != 404:
+                raise
+
+    def events(self, pod: str, *, namespace: str = "default") -> list[str]:
+        """The messages of a pod's events."""
+        query = urllib.parse.urlencode({"fieldSelector": f"regarding.name={pod}"})
+        path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events?{query}"
+        return [
+            str(event.get("note", "")) for event in self.api.json("GET", path)["items"]
+        ]
+
+
+def _etcd_arguments(directory: Path, clients: str) -> list[str]:
+    peers = f"http://127.0.0.1:{free_port()}"
+    return [
+        f"--data-dir={directory / 'etcd'}",
+        f"--listen-client-urls={clients}",
+        f"--advertise-client-urls={clients}",
+        f"--listen-peer-urls={peers}",
+        f"--initial-advertise-peer-urls={peers}",
+        f"--initial-cluster=default={peers}",
+        # a lab that crashes starts anew: nothing has to reach the disk
+        "--unsafe-no-fsync",
+        "--log-level=error",
+    ]
