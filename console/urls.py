@@ -3,4 +3,22 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import path
 
-urlpatterns = [path("admin/", admin.site.urls)]
+from console.views import accounts, neutral, nodes, overview
+
+handler403 = "console.views.faults.forbidden"
+handler404 = "console.views.faults.not_found"
+handler500 = "console.views.faults.failed"
+
+urlpatterns = [
+    path("", overview.home, name="home"),
+    path("login", accounts.Login.as_view(), name="login"),
+    path("logout", accounts.Logout.as_view(), name="logout"),
+    path("password", accounts.Password.as_view(), name="password"),
+    path("theme", accounts.theme, name="theme"),
+    path("c/<slug:cluster>/", overview.overview, name="overview"),
+    path("c/<slug:cluster>/version", overview.version, name="version"),
+    path("c/<slug:cluster>/neutral", neutral.neutral, name="neutral"),
+    path("c/<slug:cluster>/nodes", nodes.nodes, name="nodes"),
+    path("c/<slug:cluster>/nodes.csv", nodes.nodes_csv, name="nodes-csv"),
+    path("admin/", admin.site.urls),
+]
