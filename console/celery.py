@@ -1,5 +1,133 @@
+"""The Celery application: the same on the file queue and on Redis."""
+
 from __future__ import annotations
 
-from celery import Celery
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+from celery import Celery, bootsteps, signals
+from celery.beat import EmbeddedService
+from click import Option
+from django.conf import settings
+from kombu import Exchange, Queue
+
+from console import filequeue
+from scoring import lifeline
+
+TICKS = "ticks"
+ROLLOUTS = "rollouts"  # apart, so that a roll-out never keeps a tick waiting
+
+# One process is worker and clock. The clock is a thread: as a child process, which is
+# what --beat starts, it would survive a kill -9 and tick twice for ever.
+EMBEDDED_WORKER_ARGV = [
+    *("--quiet", "worker", "--pool", "threads", "--concurrency", "4"),
+    *(
+        "--embedded-beat",
+        "--queues",
+        f"{TICKS},{ROLLOUTS}",
+        "--without-gossip",
+        "--without-mingle",
+    ),
+    *("--without-heartbeat", "--hostname", "embedded@%h"),
+]
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+# system checks import every view: `up` and the build run them, a worker need not
+os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
+filequeue.register()
 
 app = Celery("bandmaster")
+
+
+def _broker() -> dict[str, Any]:
+    if settings.BROKER_URL:
+        return {
+            "broker_url": settings.BROKER_URL,
+            "broker_transport_options": {"socket_connect_timeout": 3},
+        }
+    folder = Path(settings.DATA_DIR) / "queue"
+    return {
+        "broker_url": f"{filequeue.SCHEME}://localhost//",
+        "broker_transport_options": filequeue.transport_options(folder),
+    }
+
+
+app.conf.update(
+    **_broker(),
+    broker_connection_retry_on_startup=True,
+    broker_connection_timeout=3,
+    task_publish_retry_policy={"max_retries": 1, "interval_start": 0.2},
+    task_serializer="json",
+    accept_content=["json"],
+    task_ignore_result=True,
+    task_queues=tuple(
+        Queue(name, Exchange(name), routing_key=name) for name in (TICKS, ROLLOUTS)
+    ),
+    task_default_queue=TICKS,
+    task_routes={"console.*": {"queue": ROLLOUTS}},
+    worker_prefetch_multiplier=1,
+    worker_enable_remote_control=False,
+    worker_send_task_events=False,
+    timezone="UTC",
+    beat_scheduler="celery.beat:Scheduler",  # in memory: nothing to lock or to lose
+    beat_schedule={
+        "ticks": {
+            "task": "scoring.tick_all",
+            "schedule": float(settings.TICK_SECONDS),
+            # a late tick is worth nothing: the next one is already on its way
+            "options": {"expires": float(settings.TICK_SECONDS), "queue": TICKS},
+        }
+    },
+)
+app.autodiscover_tasks()
+
+
+class EmbeddedBeat(bootsteps.StartStopStep):
+    """Runs the clock in a thread of the worker, when asked to."""
+
+    label = "Embedded beat"
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, worker: Any, **options: Any) -> None:
+        super().__init__(worker, **options)
+        self.enabled = bool(options.get("embedded_beat"))
+        self._service: Any = None
+
+    def start(self, worker: Any) -> None:
+        self._service = EmbeddedService(
+            app, thread=True, scheduler_cls="celery.beat:Scheduler"
+        )
+        self._service.start()
+
+    def stop(self, worker: Any) -> None:
+        if self._service is not None:
+            self._service.stop()
+
+
+app.steps["worker"].add(EmbeddedBeat)
+app.user_options["worker"].add(
+    Option(["--embedded-beat"], is_flag=True, help="Run the clock in a thread.")
+)
+
+
+@signals.setup_logging.connect
+def keep_our_logging(**_: object) -> None:
+    """With a receiver here, Celery leaves the log as the settings have it.
+
+    Each tick writes one line of its own; three more about its task say nothing new.
+    """
+    for name in ("celery.app.trace", "celery.worker.strategy", "celery.beat"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@signals.worker_init.connect
+def follow_supervisor(**_: object) -> None:
+    lifeline.watch()
+
+
+@signals.worker_ready.connect
+def tick_at_once(**_: object) -> None:
+    """The clock's first beat comes a whole interval after the start."""
+    app.send_task("scoring.tick_all", expires=float(settings.TICK_SECONDS), queue=TICKS)

@@ -34,24 +34,16 @@ def openmetrics(
     nodes: Sequence[FleetNode], *, end: float, seconds: float = 300, scrape: float = 15
 ) -> str:
     """Counters of node_exporter with samples up to `end` (Unix seconds)."""
-    families = {
-        "node_network_receive_bytes": lambda node: node.receive,
-        "node_network_transmit_bytes": lambda node: node.transmit,
-    }
     lines: list[str] = []
-    for family, rate in families.items():
+    for direction in ("receive", "transmit"):
+        family = f"node_network_{direction}_bytes"
         lines.append(f"# TYPE {family} counter")
         for node in nodes:
+            rate = node.receive if direction == "receive" else node.transmit
             for device in node.devices:
                 labels = f'device="{device}",instance="{node.exporter}"'
-                lines += _counter(
-                    f"{family}_total{{{labels}}}",
-                    rate(node),
-                    node,
-                    end,
-                    seconds,
-                    scrape,
-                )
+                series = f"{family}_total{{{labels}}}"
+                lines += _counter(series, rate, node, end, seconds, scrape)
     lines.append("# TYPE node_cpu_seconds counter")
     for node in nodes:
         for mode, share in (("idle", 1 - node.busy), ("user", node.busy)):
