@@ -12,7 +12,7 @@ from pathlib import Path
 from console.supervisor.refusal import Refusal
 
 LOCK_NAME = "up.lock"
-OURS = (LOCK_NAME, "bandmaster.sqlite3", "secrets")
+OURS = (LOCK_NAME, "bandmaster.sqlite3", "secrets", "queue", "staticfiles")
 ORPHANS_SECONDS = 20.0  # children of a killed supervisor end sooner than this
 _POLL_SECONDS = 0.1
 
