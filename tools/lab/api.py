@@ -6,6 +6,7 @@ import http.client
 import json
 import ssl
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,23 @@ class Api:
         answer: Json = json.loads(self.text(method, path, body))
         return answer
 
+    def lines(self, path: str) -> Iterator[bytes]:
+        """The lines of a watch, on a connection of its own, until the server ends it.
+
+        Raises:
+            OSError: nothing came for `REQUEST_SECONDS`.
+        """
+        connection = self._open()
+        try:
+            headers = {"Authorization": f"Bearer {self._token}"}
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                raise ApiError(response.status, response.read().decode())
+            yield from response
+        finally:
+            connection.close()
+
     def answers(self, path: str) -> bool:
         """Whether a GET gives a 2xx now."""
         try:
@@ -73,8 +91,10 @@ class Api:
         found: http.client.HTTPSConnection | None
         found = getattr(self._local, "connection", None)
         if found is None:
-            found = http.client.HTTPSConnection(
-                "127.0.0.1", self._port, timeout=REQUEST_SECONDS, context=self._tls
-            )
-            self._local.connection = found
+            found = self._local.connection = self._open()
         return found
+
+    def _open(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(
+            "127.0.0.1", self._port, timeout=REQUEST_SECONDS, context=self._tls
+        )

@@ -155,7 +155,7 @@ class ControlPlane:
         )
         self.kubeconfig.chmod(0o600)
 
-    def start_scheduler(self, config: Path) -> Scheduler:
+    def start_scheduler(self, config: Path, *flags: str) -> Scheduler:
         """Starts kube-scheduler with that file and waits until it is ready.
 
         Raises:
@@ -172,6 +172,7 @@ class ControlPlane:
                 "--bind-address=127.0.0.1",
                 f"--secure-port={port}",
                 "--v=2",
+                *flags,
             ],
         )
         api = Api(port, self._token)

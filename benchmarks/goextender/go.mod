@@ -1,0 +1,3 @@
+module bandmaster.local/benchmarks/goextender
+
+go 1.22
