@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from scoring import lifeline
@@ -15,7 +14,7 @@ graceful_timeout = 5
 keepalive = 15
 # a control socket in the home directory would be shared by all instances of a user
 control_socket_disable = True
-loglevel = os.environ.get("BANDMASTER_LOG_LEVEL", "info").lower()
+loglevel = "warning"  # the supervisor tells of starts and ends
 
 
 def on_starting(server: Any) -> None:
