@@ -162,7 +162,7 @@ def _page(
 def _read(response: Any, until: float, at: str) -> bytes:
     body = bytearray()
     try:
-        for chunk in response.stream(_CHUNK):
+        while chunk := response.read1(_CHUNK, decode_content=True):
             body += chunk
             if len(body) > BODY_LIMIT:
                 raise ClusterError(f"{at} answered with more than 256 MB of nodes")
@@ -251,17 +251,16 @@ def _shown(host: str) -> str:
 
 def _transport_sentence(at: str, exc: Exception) -> str:
     kinds = urllib3.exceptions
-    text = str(exc)
+    if isinstance(exc, kinds.NameResolutionError):
+        return f"the host name of {at} cannot be resolved: check the kubeconfig"
+    if isinstance(exc, kinds.NewConnectionError):
+        return f"{at} refuses connections: check the kubeconfig, and that it runs"
     if isinstance(exc, kinds.ConnectTimeoutError):
         return f"{at} does not answer: check the address in the kubeconfig"
     if isinstance(exc, kinds.ReadTimeoutError):
         return f"{at} is too slow: no answer in time"
     if isinstance(exc, kinds.SSLError):
         return f"{at} has a TLS certificate that the kubeconfig's CA did not sign"
-    if isinstance(exc, kinds.NameResolutionError):
-        return f"the host name of {at} cannot be resolved: check the kubeconfig"
-    if "refused" in text:
-        return f"{at} refuses connections: check the kubeconfig, and that it runs"
     return f"{at} closed the connection without a whole answer"
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 import time as clock
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from django.db import DatabaseError
@@ -51,6 +51,7 @@ class _SlowFacts:
     asked_at: float = float("-inf")  # monotonic
     speeds: tuple[Series, ...] | None = None
     interval: float = 0.0
+    unames: Mapping[tuple[str, str], str] | None = None  # asked only when needed
 
 
 @dataclass(slots=True)
@@ -150,17 +151,23 @@ def _finish(row: Tick, notes: _Notes) -> None:
 
 
 def _collect(cluster: Cluster, row: Tick, notes: _Notes) -> None:
-    until = clock.monotonic() + QUERY_BUDGET * cluster.tick_seconds
+    budget = QUERY_BUDGET * cluster.tick_seconds
+    until = clock.monotonic() + budget
     previous = snapshot.latest(cluster)
     source = access.prometheus_access(cluster)
     with _timed(notes, "nodes"):
-        nodes = _nodes(access.cluster_access(cluster), previous, notes, until)
+        nodes = _nodes(
+            access.cluster_access(cluster), previous, notes, until - budget / 2
+        )
     row.nodes = len(nodes)
     at = row.started_at.timestamp()
     asking = _Asking(cluster, source, _selector(source), notes, at=at, until=until)
     answers = _ask(asking)
     with _timed(notes, "match"):
         seen = observe(answers, nodes, previous)
+    if seen.unmatched and seen.with_data < len(nodes) and answers.unames is None:
+        unames = _ask_unames(asking)
+        seen = observe(replace(answers, unames=unames), nodes, previous)
     row.nodes_with_data = seen.with_data
     notes.warnings.extend(seen.warnings)
     with _timed(notes, "publish"):
@@ -258,6 +265,7 @@ def _ask(asking: _Asking) -> Answers:
         cpu=asking.optional("cpu", wanted["cpu"]) or (),
         speeds=slow.speeds,
         scrape_interval=slow.interval,
+        unames=slow.unames,
     )
 
 
@@ -282,6 +290,28 @@ def _slow_facts(asking: _Asking) -> _SlowFacts:
     with _slow_lock:
         _slow[asking.cluster.name] = renewed
     return renewed
+
+
+def _ask_unames(asking: _Asking) -> Mapping[tuple[str, str], str]:
+    """The host names of the exporters, for series that no other rule can place."""
+    series = asking.optional("uname", queries.uname_query(asking.selector)) or ()
+    names: dict[tuple[str, str], str] = {}
+    shared: set[tuple[str, str]] = set()
+    for one in series:
+        key = (one.labels.get("cluster", ""), one.labels.get("instance", ""))
+        reported = one.labels.get("nodename", "")
+        if names.setdefault(key, reported) != reported:
+            shared.add(key)
+    if shared:
+        asking.notes.warnings.append(
+            f"{len(shared)} addresses belong to exporters with different host names, "
+            f"such as {min(shared)[1]}: choose one cluster with "
+            "BANDMASTER_PROMETHEUS_SELECTOR"
+        )
+    kept = {key: name for key, name in names.items() if key not in shared}
+    with _slow_lock:
+        _slow[asking.cluster.name].unames = kept
+    return kept
 
 
 def _publish(

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 import requests
 from prometheus_api_client import PrometheusConnect
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 from urllib3.util.retry import Retry
 
 from scoring.bandwidth.series import Series
@@ -41,10 +42,13 @@ class PrometheusAccess:
     @property
     def shown(self) -> str:
         """The address without user info, query or fragment."""
-        parts = urlsplit(self.url)
+        try:
+            parts = urlsplit(self.url)
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:  # showing more of it could show a password
+            return "the given URL"
         host = parts.hostname or ""
         host = f"[{host}]" if ":" in host else host
-        port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
 
 
@@ -102,7 +106,8 @@ class _Connection(PrometheusConnect):  # type: ignore[misc] # the library has no
             stream=True,
         ) as response:
             body = bytearray()
-            for chunk in response.iter_content(_CHUNK):
+            # read1, not iter_content: that waits for a whole chunk, however long
+            while chunk := response.raw.read1(_CHUNK, decode_content=True):
                 body += chunk
                 if len(body) > BODY_LIMIT:
                     raise PrometheusError(
@@ -150,12 +155,12 @@ def _ask(access: PrometheusAccess, form: dict[str, str], until: float) -> _Answe
     try:
         with _Connection(access) as connection:
             response, body = connection.post_query(form, until=until)
-    except requests.exceptions.RequestException as exc:
+    except (requests.exceptions.RequestException, HTTPError) as exc:
         raise PrometheusError(_transport_sentence(access, exc)) from exc
     except (UnicodeError, ValueError) as exc:
         raise PrometheusError(
-            f"the Prometheus URL {access.shown} cannot be used: "
-            "write for example http://prometheus.monitoring:9090"
+            "BANDMASTER_PROMETHEUS_URL cannot be used: write for example "
+            "http://prometheus.monitoring:9090"
         ) from exc
     answer = _decode(access, response, body)
     if response.status_code != 200 or answer.status != "success":
@@ -216,12 +221,15 @@ def _transport_sentence(access: PrometheusAccess, exc: Exception) -> str:
         return f"{at} has a TLS certificate that this machine does not trust"
     if isinstance(exc, kinds.ConnectTimeout):
         return f"{at} does not answer: no connection in {access.connect_timeout:g} s"
-    if isinstance(exc, kinds.ReadTimeout) or "timed out" in str(exc):
+    if isinstance(exc, kinds.ReadTimeout | ReadTimeoutError):
         return f"{at} is too slow: no whole answer in time"
-    if isinstance(exc, kinds.ChunkedEncodingError | kinds.ContentDecodingError):
+    if isinstance(exc, HTTPError):
         return f"the answer of {at} was cut short: check any proxy in between"
     if isinstance(exc, kinds.InvalidURL | kinds.InvalidSchema | kinds.MissingSchema):
-        return "BANDMASTER_PROMETHEUS_URL cannot be used: write an http or https URL"
+        return (
+            "BANDMASTER_PROMETHEUS_URL cannot be used: write for example "
+            "http://prometheus.monitoring:9090"
+        )
     if "NameResolution" in str(exc) or "getaddrinfo" in str(exc):
         return f"the host name of {at} cannot be resolved: check the URL"
     if "refused" in str(exc):

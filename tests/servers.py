@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests import components
+
 START_SECONDS = 30.0
-_POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
 
 
 def free_port() -> int:
@@ -80,15 +81,12 @@ def running(
                 process.wait(10)
 
 
-def has_prometheus() -> bool:
-    return bool(shutil.which("prometheus") and shutil.which("promtool"))
-
-
 @contextlib.contextmanager
 def prometheus(
     directory: Path, openmetrics: str = "", config: str = "", port: int = 0
 ) -> Iterator[str]:
     """The URL of a Prometheus that holds `openmetrics` (ends with "# EOF")."""
+    program = components.require("prometheus")
     data = directory / "data"
     data.mkdir(parents=True, exist_ok=True)
     (directory / "prometheus.yml").write_text(config or "scrape_configs: []\n")
@@ -96,7 +94,7 @@ def prometheus(
         backfill(directory, openmetrics)
     port = port or free_port()
     command = [
-        "prometheus",
+        program,
         f"--config.file={directory / 'prometheus.yml'}",
         f"--storage.tsdb.path={data}",
         f"--web.listen-address=127.0.0.1:{port}",
@@ -114,7 +112,8 @@ def backfill(directory: Path, openmetrics: str) -> None:
     source.write_text(openmetrics)
     subprocess.run(
         [
-            *("promtool", "tsdb", "create-blocks-from", "openmetrics"),
+            components.require("promtool"),
+            *("tsdb", "create-blocks-from", "openmetrics"),
             str(source),
             str(directory / "data"),
         ],
@@ -124,16 +123,13 @@ def backfill(directory: Path, openmetrics: str) -> None:
     )
 
 
-def has_redis() -> bool:
-    return shutil.which("redis-server") is not None
-
-
 @contextlib.contextmanager
 def redis(directory: Path) -> Iterator[str]:
     """The broker URL of a Redis that writes nothing to disk."""
     port = free_port()
     command = [
-        *("redis-server", "--port", str(port), "--bind", "127.0.0.1"),
+        components.require("redis-server"),
+        *("--port", str(port), "--bind", "127.0.0.1"),
         *("--save", "", "--appendonly", "no", "--dir", str(directory)),
     ]
     with running(command, directory / "redis.log"):
@@ -141,24 +137,21 @@ def redis(directory: Path) -> Iterator[str]:
         yield f"redis://127.0.0.1:{port}/0"
 
 
-def has_postgres() -> bool:
-    return bool(_POSTGRES) and _unprivileged() is not None
-
-
-def _unprivileged() -> str | None:
-    """Who may run PostgreSQL: it refuses root. Empty = this user."""
+def _unprivileged() -> str:
+    """Who runs PostgreSQL: it refuses root. Empty = this user."""
     if os.getuid() != 0:
         return ""
     try:
         return pwd.getpwnam("postgres").pw_name
     except KeyError:
-        return None
+        components.missing("PostgreSQL refuses root, and there is no user postgres")
 
 
 @contextlib.contextmanager
 def postgres(directory: Path) -> Iterator[str]:
     """The database URL of a fresh PostgreSQL cluster."""
-    user = _unprivileged() or ""
+    binaries = Path(components.require("postgres"))
+    user = _unprivileged()
     home = directory / "postgres"
     home.mkdir()
     if user:
@@ -166,7 +159,7 @@ def postgres(directory: Path) -> Iterator[str]:
         for parent in (directory, *directory.parents):
             if parent != Path("/") and parent.owner() == pwd.getpwuid(0).pw_name:
                 parent.chmod(parent.stat().st_mode | 0o011)  # it must pass through
-    port, binaries = free_port(), _POSTGRES[0]
+    port = free_port()
     subprocess.run(
         [
             *(str(binaries / "initdb"), "-D", str(home / "data"), "-U", "bandmaster"),
@@ -212,11 +205,12 @@ class Reply:
     )
     delay: float = 0.0  # seconds before the first byte
     cut: int | None = None  # bytes after which the connection ends
+    pause: float = 0.0  # seconds between two bytes
 
 
 @dataclass(slots=True)
 class Seen:
-    """One request as it arrived."""
+    """One request as it arrived; names of headers in lower case."""
 
     method: str
     path: str
@@ -242,9 +236,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
-        request = Seen(
-            self.command, self.path, dict(self.headers), self.rfile.read(length)
-        )
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Seen(self.command, self.path, headers, self.rfile.read(length))
         self.server.seen.append(request)
         reply = self.server.answer(request)
         if reply.delay and self.server.closing.wait(reply.delay):
@@ -255,8 +248,17 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(reply.body)))
             self.end_headers()
-            self.wfile.write(reply.body[: reply.cut])
+            self._write(reply)
         self.close_connection = reply.cut is not None
+
+    def _write(self, reply: Reply) -> None:
+        if not reply.pause:
+            self.wfile.write(reply.body[: reply.cut])
+            return
+        for at in range(len(reply.body)):
+            self.wfile.write(reply.body[at : at + 1])
+            if self.server.closing.wait(reply.pause):
+                return
 
     do_POST = do_GET
 

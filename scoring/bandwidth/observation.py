@@ -26,7 +26,7 @@ from scoring.bandwidth.identity import (
     key_of,
 )
 from scoring.bandwidth.series import Series
-from scoring.framework.snapshot import NodeRow, Snapshot
+from scoring.framework.snapshot import DEFAULT_MAX_SAMPLE_AGE, NodeRow, Snapshot
 from scoring.framework.types import Bools, Floats32, Quality
 
 _LOST_SHARE = 0.1  # of the nodes with data, from one tick to the next
@@ -110,7 +110,8 @@ def observe(
     fresh, causes = _judge(raw, links, rules)
     measures, kept = keep_last_good(fresh, nodes, previous, answers.at)
     rows = _rows(nodes, receive, links, rules, _explain(causes, kept, fresh))
-    with_data = int(np.isfinite(measures.receive).sum())
+    recent = measures.sample_age <= DEFAULT_MAX_SAMPLE_AGE
+    with_data = int((np.isfinite(measures.receive) & recent).sum())
     warnings = (
         *_identity_warnings(identities),
         *_window_warning(answers),
