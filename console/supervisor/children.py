@@ -12,6 +12,8 @@ from console.supervisor.options import PREFIX, ROOT, Options, bracketed, setting
 from console.supervisor.ports import free_port
 from scoring.extender.serve import GRANIAN_ENV, granian_argv
 
+# Celery's fear is pickle, which is off; in a container root is usual
+ROOT_WARNING = "You're running the worker with superuser privileges"
 WORKER_CODE = (
     "from console.celery import EMBEDDED_WORKER_ARGV, app; "
     "app.start(EMBEDDED_WORKER_ARGV)"
@@ -124,7 +126,7 @@ def extender(options: Options) -> Child:
 def worker() -> Child:
     return Child(
         name="worker",
-        argv=(sys.executable, "-c", WORKER_CODE),
+        argv=(sys.executable, "-W", f"ignore:{ROOT_WARNING}", "-c", WORKER_CODE),
         probe=None,
         stop_rank=1,
         stop_seconds=6.0,

@@ -20,7 +20,6 @@ from console.supervisor.supervise import Supervisor
 from console.supervisor.wakeup import Wakeup
 
 READY_SECONDS = 60.0
-SIMULATOR_SECONDS = 20.0
 COMMAND_ENVIRON = {"DJANGO_SETTINGS_MODULE": "console.settings"}
 
 
@@ -100,28 +99,27 @@ def _run(
     _prepare_database(supervisor)
     if supervisor.is_stopping():
         return
-    if (
-        not supervisor.wait_until_ready(SIMULATOR_SECONDS)
-        and not supervisor.is_stopping()
-    ):
-        say("the simulated cluster does not answer yet; starting without it")
+    # they import for seconds, and need nothing that the bootstrap makes
+    supervisor.start([children.web(options), children.extender(options)])
     first_admin = _bootstrap(supervisor, options.data_dir)
     try:
         if supervisor.is_stopping():
             return
-        supervisor.start(
-            [children.web(options), children.extender(options), children.worker()]
-        )
-        if supervisor.wait_until_ready(READY_SECONDS):
-            say(f"ready after {time.monotonic() - began:.1f} s")
-            say(f"pages     {options.web_url}")
-            say(f"extender  {options.extender_url}/extender/")
-        elif not supervisor.is_stopping():
-            names = " and ".join(supervisor.unready())
-            say(f"{names}: no answer yet, the messages above say why")
+        supervisor.start([children.worker()])
+        _announce(supervisor, options, began)
     finally:
         _tell_first_admin(first_admin)
     supervisor.run()
+
+
+def _announce(supervisor: Supervisor, options: Options, began: float) -> None:
+    if supervisor.wait_until_ready(READY_SECONDS):
+        say(f"ready after {time.monotonic() - began:.1f} s")
+        say(f"pages     {options.web_url}")
+        say(f"extender  {options.extender_url}/extender/")
+    elif not supervisor.is_stopping():
+        names = " and ".join(supervisor.unready())
+        say(f"{names}: no answer yet, the messages above say why")
 
 
 def _prepare_database(supervisor: Supervisor) -> None:
