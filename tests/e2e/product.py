@@ -97,8 +97,9 @@ class Product:
             cwd=self.directory,
         )
         try:
-            wait_until("the extender", self._is_ready, START_SECONDS)
+            wait_until("manage.py up", self._is_ready, START_SECONDS)
         except BaseException:
+            print(self.child.tail(4000))
             self.stop()
             raise
         return self

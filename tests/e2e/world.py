@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tests.e2e.documents import document
 from tests.e2e.fleet import Fleet, Load
 from tests.e2e.product import TICK_SECONDS, WINDOW_SECONDS, Product
 from tests.e2e.prometheus import SCRAPE_SECONDS, FaultProxy, Prometheus
+from tests.e2e.visitor import Visitor
 from tools.lab.api import Json
 from tools.lab.controlplane import ControlPlane, Scheduler
 from tools.lab.objects import BareNode, pod_manifest
@@ -63,7 +64,9 @@ class World:
     prometheus: Prometheus
     proxy: FaultProxy
     product: Product
-    numbers: Iterator[int]
+    visitor: Visitor
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    stocks: dict[str, Path] = field(default_factory=dict)
 
     def reset(self) -> None:
         """No pods, no faults, no kill switch; traffic stays as it is."""
@@ -71,9 +74,15 @@ class World:
         self.proxy.reset()
 
     def publish(self, name: str, profiles: str) -> Path:
-        return self.product.publish(
-            name, document(profiles, kubeconfig=self.plane.kubeconfig)
-        )
+        """The stock document of a configuration; published on first use."""
+        if name not in self.stocks:
+            text = document(profiles, kubeconfig=self.plane.kubeconfig)
+            self.stocks[name] = self.product.publish(name, text)
+        return self.stocks[name]
+
+    def overview(self) -> str:
+        """What the overview page says."""
+        return self.visitor.page("/c/default/")
 
     @contextmanager
     def scheduling(self, stock: Path) -> Iterator[Scheduler]:
@@ -165,4 +174,6 @@ def running_world(programs: Path, directory: Path) -> Iterator[World]:
         with Product(
             directory / "product", prometheus_url=proxy.url, kubeconfig=plane.kubeconfig
         ) as product:
-            yield World(plane, fleet, prometheus, proxy, product, itertools.count(1))
+            visitor = Visitor(product.port)
+            visitor.log_in(product.data / "first-admin-password")
+            yield World(plane, fleet, prometheus, proxy, product, visitor)

@@ -7,7 +7,6 @@ import json
 import ssl
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
@@ -25,15 +24,15 @@ class ApiError(Exception):
 class Api:
     """Speaks to one server of 127.0.0.1 with a bearer token."""
 
-    def __init__(self, port: int, token: str, *, ca: Path | None = None) -> None:
+    def __init__(self, port: int, token: str) -> None:
         self._port = port
         self._token = token
-        self._tls = ssl.create_default_context(cafile=str(ca) if ca else None)
-        if ca is None:
-            # the server's own throw-away certificate; loopback only
-            self._tls.check_hostname = False
-            self._tls.verify_mode = ssl.CERT_NONE
+        self._tls = ssl.create_default_context()
+        # the server's own throw-away certificate; loopback only
+        self._tls.check_hostname = False
+        self._tls.verify_mode = ssl.CERT_NONE
         self._local = threading.local()
+        self._kept: list[http.client.HTTPSConnection] = []
 
     def text(self, method: str, path: str, body: Json | None = None) -> str:
         """The answer's text.
@@ -61,6 +60,11 @@ class Api:
     def json(self, method: str, path: str, body: Json | None = None) -> Json:
         answer: Json = json.loads(self.text(method, path, body))
         return answer
+
+    def close(self) -> None:
+        """Closes the kept connections; they open again when needed."""
+        for connection in self._kept:
+            connection.close()
 
     def lines(self, path: str) -> Iterator[bytes]:
         """The lines of a watch, on a connection of its own, until the server ends it.
@@ -92,6 +96,7 @@ class Api:
         found = getattr(self._local, "connection", None)
         if found is None:
             found = self._local.connection = self._open()
+            self._kept.append(found)
         return found
 
     def _open(self) -> http.client.HTTPSConnection:

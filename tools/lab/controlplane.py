@@ -34,6 +34,7 @@ class Scheduler:
         return self.api.text("GET", "/metrics")
 
     def stop(self) -> None:
+        self.api.close()
         self.child.stop()
 
 
@@ -47,6 +48,7 @@ class ControlPlane:
         self.port = free_port()
         self._token = secrets.token_hex(16)
         self._children: list[Child] = []
+        self.api = Api(self.port, self._token)
 
     def __enter__(self) -> ControlPlane:
         try:
@@ -66,6 +68,7 @@ class ControlPlane:
 
     def stop(self) -> None:
         """Ends everything, the newest first; a scheduler never sees its API go."""
+        self.api.close()
         while self._children:
             self._children.pop().stop(gently=False)
 
@@ -75,14 +78,11 @@ class ControlPlane:
         self._write_credentials()
         self._spawn("etcd", _etcd_arguments(self.directory, clients))
         self._spawn("kube-apiserver", self._apiserver_arguments(clients))
-        # the certificate is written by the server itself, a moment after its start
-        probe = Api(self.port, self._token)
-        self._wait("kube-apiserver", lambda: probe.answers("/readyz"))
-        self._wait(
-            "kube-apiserver", lambda: probe.answers("/api/v1/namespaces/default")
-        )
+        self._wait("kube-apiserver", lambda: self.api.answers("/readyz"))
+        # made by the server itself, a moment after it is ready
+        namespace = "/api/v1/namespaces/default"
+        self._wait("kube-apiserver", lambda: self.api.answers(namespace))
         certificate = self.directory / "certs" / "apiserver.crt"
-        self.api = Api(self.port, self._token, ca=certificate)
         self._write_kubeconfig(certificate.read_bytes())
 
     def _spawn(self, name: str, arguments: Iterable[str]) -> Child:
@@ -179,6 +179,7 @@ class ControlPlane:
         try:
             self._wait("kube-scheduler", lambda: api.answers("/readyz"))
         except LabError:
+            api.close()
             self._children.remove(child)
             child.stop(gently=False)
             raise
