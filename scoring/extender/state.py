@@ -197,6 +197,8 @@ class ExtenderState:
         """Replace what is loaded."""
         with self._lock:
             self._facts = facts
+            # the kill switch and the keys first: they hold even if preparing fails
+            self._current = self._with_switch(self._current)
             self._prepare(now)
 
     def set_file_reason(self, reason: str | None) -> None:

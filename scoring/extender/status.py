@@ -46,7 +46,7 @@ def describe(
     now: float,
 ) -> Status:
     """`sources` are sentences on what the state is read from; `now` in Unix seconds."""
-    facts = state.facts
+    facts = state.facts if state.view.loaded else None
     snapshot = facts.stored.snapshot if facts else None
     policies = _policies(state)
     age = max(0.0, now - snapshot.collected_at) if snapshot else None

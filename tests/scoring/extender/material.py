@@ -71,6 +71,24 @@ def snapshot(
     )
 
 
+def fleet(nodes: int) -> dict[str, float]:
+    """Names of the length that clouds give, each with its share of the link."""
+    zone = "eu-central-1.compute.internal"
+    return {
+        f"ip-10-{i // 65536}-{i // 256 % 256}-{i % 256}.{zone}": (i * 37 % 101) / 101
+        for i in range(nodes)
+    }
+
+
+def extender_args(names: list[str]) -> bytes:
+    """A call of kube-scheduler with names, for a pod of default-scheduler."""
+    pod = {
+        "metadata": {"name": "web-0"},
+        "spec": {"schedulerName": "default-scheduler"},
+    }
+    return msgspec.json.encode({"Pod": pod, "Nodes": None, "NodeNames": names})
+
+
 def policy(
     *plugins: PluginSpec,
     configuration: str = "main",

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from scoring.extender import state as module
 from scoring.extender.state import ExtenderState
 from scoring.extender.types import Call
 from tests.scoring.extender import material
@@ -162,8 +163,20 @@ def test_the_file_turns_the_kill_switch_on_with_nothing_loaded_and_off_again() -
     state.load(material.facts(of=material.snapshot()), now=NOW)
     assert state.view.neutral
     state.set_file_reason(None)
-    assert not state.view.neutral
-    assert state.view.loaded
+    view = state.view
+    assert view.loaded
+    assert not view.neutral
+
+
+def test_the_kill_switch_holds_even_when_preparing_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = loaded()
+    monkeypatch.setattr(module, "prepare", lambda *a, **k: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        state.load(material.facts(of=material.snapshot(), neutral="x"), now=NOW)
+    assert state.view.neutral
+    assert state.view.policies
 
 
 def test_readers_always_see_one_whole_view() -> None:
