@@ -12,8 +12,8 @@ import pytest
 from scoring.framework.policy import PluginSpec
 from tests.contract import fake_scheduler
 from tests.scoring.extender import material
-from tests.scoring.extender.material import LIMITED, TRAFFIC
-from tests.scoring.extender.wsgicall import FILTER, PRIORITIZE, Client, Reply
+from tests.scoring.extender.material import FILTER, LIMITED, PRIORITIZE, TRAFFIC
+from tests.scoring.extender.wsgicall import Client, Reply
 
 FOLDER = Path(__file__).parent / "extender-json"
 NAMES = list(material.USE)

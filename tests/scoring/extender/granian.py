@@ -15,7 +15,7 @@ from typing import Any
 
 from scoring.extender.serve import GRANIAN_ENV, granian_argv
 from tests.scoring.extender import material
-from tests.scoring.extender.wsgicall import PRIORITIZE, QUERY
+from tests.scoring.extender.material import PRIORITIZE, QUERY
 from tests.servers import accepts, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,6 +27,7 @@ class Extender:
 
     data_dir: Path
     port: int
+    pid: int = 0  # of the main process while it runs
 
     @property
     def environ(self) -> dict[str, str]:
@@ -62,6 +63,7 @@ class Extender:
             )
             try:
                 wait_until(lambda: accepts(self.port), "the extender listens")
+                self.pid = process.pid
                 yield process
             finally:
                 process.terminate()

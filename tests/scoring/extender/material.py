@@ -9,7 +9,6 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
-from scoring import snapshot as codec
 from scoring.extender.state import Facts, Stored, build_facts
 from scoring.framework.policy import PluginSpec, Policy, encode_policy
 from scoring.framework.snapshot import (
@@ -26,6 +25,9 @@ from scoring.framework.types import Quality
 KEY = "correct-horse"
 DIGEST = hashlib.sha256(KEY.encode()).hexdigest()
 AUTHORIZATION = "Basic " + base64.b64encode(f"bandmaster:{KEY}".encode()).decode()
+QUERY = "configuration=main&revision=1&weight=1"
+PRIORITIZE = "/extender/default/prioritize"
+FILTER = "/extender/default/filter"
 GIGABIT = 1.25e8  # bytes per second
 NOW = 1_800_000_000.0
 USE = {"node-a": 0.05, "node-b": 0.50, "node-c": 0.95}  # share of a gigabit link
@@ -47,6 +49,8 @@ def snapshot(
     age: float = 5.0,
 ) -> Snapshot:
     """Every node with the given share of its link received, sampled `age` s before."""
+    from scoring import snapshot as codec  # needs Django; the benchmarks start without
+
     rows = tuple(
         NodeRow(name, receive_capacity=GIGABIT, transmit_capacity=GIGABIT)
         for name in use

@@ -17,7 +17,7 @@ from scoring import neutral
 from scoring.extender.wsgi import LARGEST_BODY
 from tests.scoring.extender import granian, material
 from tests.scoring.extender.granian import ROOT, Extender
-from tests.scoring.extender.wsgicall import FILTER
+from tests.scoring.extender.material import FILTER
 from tests.servers import wait_until
 
 NAMES = list(material.USE)

@@ -13,7 +13,8 @@ from scoring.extender import verbs, wsgi
 from scoring.extender.types import Call
 from scoring.extender.wsgi import known_key, parse_query
 from tests.scoring.extender import material
-from tests.scoring.extender.wsgicall import FILTER, PRIORITIZE, Client
+from tests.scoring.extender.material import FILTER, PRIORITIZE
+from tests.scoring.extender.wsgicall import Client
 
 NAMES = list(material.USE)
 

@@ -12,10 +12,7 @@ from scoring.extender.refresher import Refresher
 from scoring.extender.state import ExtenderState, Facts
 from scoring.extender.wsgi import Extender
 from tests.scoring.extender import material
-
-QUERY = "configuration=main&revision=1&weight=1"
-PRIORITIZE = "/extender/default/prioritize"
-FILTER = "/extender/default/filter"
+from tests.scoring.extender.material import QUERY
 
 
 class NoSource:
