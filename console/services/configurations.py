@@ -44,7 +44,7 @@ class PublishRefused(Exception):
     """The text cannot be published; `problems` says where and why."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("; ".join(problem.message for problem in problems))
+        super().__init__("; ".join(f"{p.path}: {p.message}" for p in problems))
         self.problems = problems
 
 

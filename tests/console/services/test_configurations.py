@@ -4,11 +4,11 @@ import dataclasses
 from typing import Any
 
 import pytest
-from console.kubescheduler.document import decode, derive_rows
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
+from console.kubescheduler.document import decode, derive_rows
 from console.models import (
     AuditEntry,
     Draft,
