@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
-from kombu.transport import TRANSPORT_ALIASES, filesystem
+from kombu.transport import TRANSPORT_ALIASES, virtual
 
 logger = logging.getLogger(__name__)
 
@@ -30,15 +30,10 @@ def register() -> None:
 
 def transport_options(folder: Path) -> dict[str, object]:
     """The options of a queue in `folder`, which is made with the first message."""
-    return {
-        "data_folder_in": str(folder),
-        "data_folder_out": str(folder),
-        "control_folder": str(folder / "control"),
-        "polling_interval": 0.2,
-    }
+    return {"folder": str(folder), "polling_interval": 0.2}
 
 
-class Channel(filesystem.Channel):
+class Channel(virtual.Channel):
     """Messages are files `<order>_<id>.<queue>.msg`; names with a dot are in work."""
 
     def __init__(self, connection: Any, **kwargs: Any) -> None:
@@ -54,10 +49,10 @@ class Channel(filesystem.Channel):
 
     @property
     def _folder(self) -> Path:
-        return Path(self.data_folder_in)
+        client: Any = self.connection.client
+        return Path(client.transport_options["folder"])
 
-    # the two bases of the library disagree about the second argument's name
-    def _put(self, queue: str, message: Any, **_: Any) -> None:  # type: ignore[override]
+    def _put(self, queue: str, message: Any, **_: Any) -> None:
         name = f"{time.time_ns():020d}_{uuid.uuid4().hex}.{queue}.msg"
         part = self._folder / f".{name}"
         part.write_text(json.dumps(message), encoding="utf-8")
@@ -102,9 +97,10 @@ def _read(claimed: Path) -> dict[str, Any] | None:
     return None
 
 
-class Transport(filesystem.Transport):
-    """The filesystem transport with safe hand-over."""
+class Transport(virtual.Transport):
+    """A polled transport over one folder; every process routes for itself."""
 
     Channel = Channel
+    default_port = 0
     driver_type = SCHEME
     driver_name = SCHEME

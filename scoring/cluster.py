@@ -106,7 +106,8 @@ def list_nodes(
     """The nodes by name, without capacities: those are measured.
 
     From the API server's cache (resourceVersion=0), so that a tick costs etcd nothing.
-    `until` is a moment of time.monotonic(). Raises ClusterError.
+    `until` is a moment of time.monotonic(). Raises ClusterError, also when there is no
+    node at all: every cluster has one.
     """
     until = min(until, clock.monotonic() + access.connect_timeout + access.read_timeout)
     rows: list[NodeRow] = []
@@ -119,6 +120,8 @@ def list_nodes(
             if not token:
                 break
             query = [("limit", "500"), ("continue", token)]
+    if not rows:
+        raise ClusterError("the API server lists no node: check its address")
     return tuple(sorted(rows, key=lambda row: row.name))
 
 

@@ -186,15 +186,12 @@ def _nodes(
 ) -> tuple[NodeRow, ...]:
     """The cluster's nodes now, else those of the last snapshot."""
     try:
-        nodes = list_nodes(api, until=until)
+        return list_nodes(api, until=until)
     except ClusterError as exc:
         if previous is None:
             raise
         notes.cluster_error = str(exc)
         return previous.table.rows
-    if nodes:
-        return nodes
-    raise ClusterError("the API server lists no node: check its address")
 
 
 def _selector(source: PrometheusAccess) -> str:
