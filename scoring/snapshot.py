@@ -29,6 +29,7 @@ KEEP_TICKS = timedelta(days=90)
 DELETE_BATCH = 500
 _LARGEST_BLOB = 256 * 1024 * 1024  # bytes after decompression
 _TABLES_CACHED = 8
+_NEWEST_TRIED = 20  # snapshots that may be damaged before there is none
 
 
 class UnknownSchema(Exception):
@@ -201,11 +202,14 @@ def _check_schema(raw: bytes, kind: type[_Schema] | type[_BlobSchema]) -> None:
 
 @dataclass(slots=True)
 class _Cache:
-    """What this process has decoded: tables by digest, one snapshot per cluster."""
+    """What this process has decoded: tables by digest, one snapshot per cluster.
+
+    A primary key alone does not name a snapshot: a restored database uses it again.
+    """
 
     lock: threading.Lock
     tables: OrderedDict[str, NodeTable]
-    newest: dict[int, Snapshot]
+    newest: dict[int, tuple[tuple[int, datetime, str], Snapshot]]
 
 
 _cache = _Cache(threading.Lock(), OrderedDict(), {})
@@ -213,19 +217,18 @@ _cache = _Cache(threading.Lock(), OrderedDict(), {})
 
 def latest(cluster: models.Cluster) -> Snapshot | None:
     """The newest snapshot that this release can read; None when there is none."""
-    newest = cluster.snapshots.order_by("-pk").values_list("pk", "schema_version")
-    for pk, schema in newest[:20]:
+    fields = ("pk", "collected_at", "node_table__digest")
+    readable = cluster.snapshots.filter(schema_version=SCHEMA_VERSION)
+    for identity in readable.order_by("-pk").values_list(*fields)[:_NEWEST_TRIED]:
         known = _cache.newest.get(cluster.pk)
-        if known is not None and known.version == pk:
-            return known
-        if schema != SCHEMA_VERSION:
-            continue
+        if known is not None and known[0] == identity:
+            return known[1]
         try:
-            snapshot = load(pk)
-        except UnknownSchema:
-            continue
+            snapshot = load(identity[0])
+        except (UnknownSchema, models.Snapshot.DoesNotExist):
+            continue  # damaged, or deleted a moment ago
         with _cache.lock:
-            _cache.newest[cluster.pk] = snapshot
+            _cache.newest[cluster.pk] = (identity, snapshot)
         return snapshot
     return None
 

@@ -223,3 +223,16 @@ def test_unused_node_tables_go(cluster: models.Cluster) -> None:
     models.NodeTable.objects.update(created_at=now - timedelta(hours=49))
     assert snapshot.prune(cluster, now=now) == 1
     assert models.NodeTable.objects.get().digest == made.table.digest
+
+
+def test_a_primary_key_used_again_is_another_snapshot(cluster: models.Cluster) -> None:
+    made, blob = draft()
+    row = snapshot.save(cluster, made, blob, tick=begin(cluster))
+    snapshot.latest(cluster)
+    other, other_blob = draft(5, at=NOW + 60)
+    again = snapshot.save(cluster, other, other_blob, tick=begin(cluster))
+    models.Snapshot.objects.filter(pk=row.pk).delete()
+    models.Snapshot.objects.filter(pk=again.pk).update(pk=row.pk)
+    newest = snapshot.latest(cluster)
+    assert newest is not None
+    assert (newest.version, len(newest.table)) == (row.pk, 5)
