@@ -232,7 +232,7 @@ def test_a_primary_key_used_again_is_another_snapshot(cluster: models.Cluster) -
     other, other_blob = draft(5, at=NOW + 60)
     again = snapshot.save(cluster, other, other_blob, tick=begin(cluster))
     models.Snapshot.objects.filter(pk=row.pk).delete()
-    models.Snapshot.objects.filter(pk=again.pk).update(pk=row.pk)
+    models.Snapshot.objects.filter(pk=again.pk).update(id=row.pk)
     newest = snapshot.latest(cluster)
     assert newest is not None
     assert (newest.version, len(newest.table)) == (row.pk, 5)
