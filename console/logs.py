@@ -1,9 +1,24 @@
-"""Log lines as JSON, one object a line, for collectors."""
+"""Log lines: JSON, one object a line, for collectors; and requests as key=value."""
 
 from __future__ import annotations
 
 import json
 import logging
+
+import structlog
+
+
+def send_requests_to_logging() -> None:
+    """Let the standard logging decide on level, place and format of request lines."""
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.KeyValueRenderer(key_order=["event", "request"]),
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
 
 
 class JsonFormatter(logging.Formatter):

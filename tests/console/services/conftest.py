@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from pytest_django import Settings
 
 from console.models import SchedulerConfiguration, User
 from console.services import clusters, configurations
@@ -9,8 +10,8 @@ from tests.console.documents import DOCUMENT
 
 
 @pytest.fixture
-def cluster(db: None, settings: object) -> Cluster:
-    settings.EXTENDER_KEY = "a-key-of-the-tests"  # type: ignore[attr-defined]
+def cluster(db: None, settings: Settings) -> Cluster:
+    settings.EXTENDER_KEY = "a-key-of-the-tests"
     return clusters.ensure_default_cluster()
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.exceptions import ValidationError
+from pytest_django import Settings
 
 from console.models import AuditEntry
 from console.services import clusters
@@ -14,9 +15,9 @@ class TestDefaultCluster:
         clusters.ensure_default_cluster()
         assert Cluster.objects.count() == ExtenderKey.objects.count() == 1
 
-    def test_the_environment_wins(self, cluster: Cluster, settings: object) -> None:
-        settings.WINDOW_SECONDS = 20  # type: ignore[attr-defined]
-        settings.PROMETHEUS_URL = "http://127.0.0.1:9"  # type: ignore[attr-defined]
+    def test_the_environment_wins(self, cluster: Cluster, settings: Settings) -> None:
+        settings.WINDOW_SECONDS = 20
+        settings.PROMETHEUS_URL = "http://127.0.0.1:9"
         assert clusters.ensure_default_cluster().window_seconds == 20
         assert cluster.prometheus_source.url == ""
         cluster.refresh_from_db()
@@ -27,14 +28,16 @@ class TestDefaultCluster:
         assert b"a-key-of-the-tests" not in bytes(row.secret)
         assert clusters.extender_key(cluster) == "a-key-of-the-tests"
 
-    def test_two_keys_while_rotating(self, cluster: Cluster, settings: object) -> None:
-        settings.EXTENDER_KEY = "the-next-key"  # type: ignore[attr-defined]
+    def test_two_keys_while_rotating(
+        self, cluster: Cluster, settings: Settings
+    ) -> None:
+        settings.EXTENDER_KEY = "the-next-key"
         clusters.ensure_default_cluster()
         assert ExtenderKey.objects.count() == 2
         assert clusters.extender_key(cluster) == "the-next-key"
 
-    def test_another_encryption_key(self, cluster: Cluster, settings: object) -> None:
-        settings.ENCRYPTION_KEY = "lost"  # type: ignore[attr-defined]
+    def test_another_encryption_key(self, cluster: Cluster, settings: Settings) -> None:
+        settings.ENCRYPTION_KEY = "lost"
         with pytest.raises(SecretError, match="BANDMASTER_ENCRYPTION_KEY"):
             clusters.extender_key(cluster)
 
