@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView
 
 from console.views import accounts, neutral, nodes, overview
 
@@ -20,5 +21,7 @@ urlpatterns = [
     path("c/<slug:cluster>/neutral", neutral.neutral, name="neutral"),
     path("c/<slug:cluster>/nodes", nodes.nodes, name="nodes"),
     path("c/<slug:cluster>/nodes.csv", nodes.nodes_csv, name="nodes-csv"),
+    path("api/v1/", include("scoring.api.urls")),
+    path("api/v1/schema", SpectacularAPIView.as_view(), name="api-schema"),
     path("admin/", admin.site.urls),
 ]

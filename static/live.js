@@ -59,7 +59,8 @@ function grow() {
   if (!age) return;
   const old = secondsSince(age.dateTime);
   const due = shown.querySelector(".due");
-  if (due) put(due, lasting(Number(shown.dataset.interval) - old));
+  const left = Number(shown.dataset.interval) - old;
+  if (due) put(due, left > 0 ? `in ${lasting(Math.ceil(left))}` : "due");
   const stale = old > Number(shown.dataset.staleAfter);
   shown.classList.toggle("is-stale", stale);
   document.getElementById("live")?.classList.toggle("is-stale", stale);

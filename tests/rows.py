@@ -166,3 +166,19 @@ def failed_tick(cluster: Cluster, **errors: str) -> Tick:
         outcome=Tick.Outcome.FAILED,
         **errors,
     )
+
+
+def motley() -> Snapshot:
+    """Forty nodes in every state that a page can show."""
+    states: dict[int, dict[str, object]] = {
+        0: {"control_plane": True},
+        5: {"cause": "No series names this node: label it or its address."},
+        7: {"cordoned": True},
+        11: {"ready": False},
+    }
+    table = tuple(node(i, **states.get(i, {})) for i in range(40))
+    found = without_data(draft(table), 5)
+    found.columns[SAMPLE_AGE][9] = 170
+    found.columns[SAMPLE_AGE][13] = 400
+    found.quality[16] = Quality.PARTIAL
+    return found

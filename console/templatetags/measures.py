@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from scoring.framework import units
 
@@ -13,14 +15,21 @@ register = template.Library()
 
 @register.filter
 def mbit(bytes_per_second: float) -> str:
-    """Bytes/s as "31.2 Mbit/s"."""
-    return units.write_megabits(bytes_per_second)
+    """Bytes/s as "31.2 Mbit/s", the unit smaller than the number."""
+    return _small_unit(units.write_megabits(bytes_per_second))
 
 
 @register.filter
 def percent(share: float) -> str:
-    """A share of 1 as "45.0 %"."""
-    return units.write_percent(share)
+    """A share of 1 as "45.0 %", the unit smaller than the number."""
+    return _small_unit(units.write_percent(share))
+
+
+def _small_unit(text: str) -> str | SafeString:
+    number, space, unit = text.partition(" ")
+    if not space:
+        return text
+    return format_html('{} <span class="unit">{}</span>', number, unit)
 
 
 @register.filter

@@ -42,13 +42,13 @@ class Column:
 
 
 COLUMNS = (
-    Column("rank", "#"),
+    Column("rank", "#", css="c1"),
     Column("name", "Node", numeric=False),
     Column("score", "Score", "0..100", falling=True),
     Column("sent", "Sent", "0..10", css="c1", falling=True),
     Column("receive", "Receive", units.MEGABITS_UNIT, css="c1", falling=True),
     Column("transmit", "Transmit", units.MEGABITS_UNIT, css="c1", falling=True),
-    Column("capacity", "Capacity", units.MEGABITS_UNIT, css="c2", falling=True),
+    Column("capacity", "Capacity", units.MEGABITS_UNIT, css="c3", falling=True),
     Column("use", "Use", "% of capacity", css="", falling=True),
     Column("cpu", "CPU", "%", css="c2", falling=True),
     Column("age", "Data age", numeric=False, css="c1"),
