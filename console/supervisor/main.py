@@ -99,13 +99,13 @@ def _run(
     _prepare_database(supervisor)
     if supervisor.is_stopping():
         return
-    # they import for seconds, and need nothing that the bootstrap makes
-    supervisor.start([children.web(options), children.extender(options)])
+    # it imports for seconds, and needs nothing that the bootstrap makes
+    supervisor.start([children.web(options)])
     first_admin = _bootstrap(supervisor, options.data_dir)
     try:
         if supervisor.is_stopping():
             return
-        supervisor.start([children.worker()])
+        supervisor.start([children.extender(options), children.worker()])
         _announce(supervisor, options, began)
     finally:
         _tell_first_admin(first_admin)

@@ -22,3 +22,14 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield begin
     for one in started:
         one.close()
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """One `up` for the tests of a module that leave it as they found it."""
+    directory = tmp_path_factory.mktemp("up")
+    started = Up(directory / "var", environ={"BANDMASTER_TICK_SECONDS": "2"})
+    try:
+        yield started.wait_ready()
+    finally:
+        started.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import pwd
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,84 +21,92 @@ from tests import components
 from tests.console.supervisor.rig import ROOT, STOP_SECONDS, Up, clean_environ
 from tests.servers import free_port, wait_until
 
+PYTHON_RUNS = 'exec "$0" -c "import django"'  # a second exec, as every child is one
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinary:
+    """How to run a command without the powers of root, and who then owns files."""
+
+    prefix: tuple[str, ...]
+    uid: int
+
+    def runs_python(self) -> bool:
+        command = [*self.prefix, "sh", "-c", PYTHON_RUNS, sys.executable]
+        done = subprocess.run(command, capture_output=True, check=False, cwd="/")
+        return done.returncode == 0
+
 
 @pytest.fixture
-def nobody() -> tuple[str, ...]:
-    """A prefix that runs a command as the user nobody."""
+def ordinary() -> Ordinary:
+    """This user, or for root the user nobody, or root's files without its powers."""
     if os.geteuid() != 0:
-        return ()  # these tests run as an ordinary user already
-    identity = pwd.getpwnam("nobody")
-    prefix = (
-        components.require("setpriv"),
-        f"--reuid={identity.pw_uid}",
-        f"--regid={identity.pw_gid}",
-        "--clear-groups",
-        "--",
-    )
-    tried = subprocess.run(
-        [*prefix, sys.executable, "-c", "import django"],
-        capture_output=True,
-        check=False,
-        cwd="/",
-    )
-    if tried.returncode:
-        components.missing("the user nobody may not run this Python")
-    return prefix
+        return Ordinary((), os.geteuid())
+    uid = pwd.getpwnam("nobody").pw_uid
+    setpriv = ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--")
+    # where Python lies in root's home, only a user namespace can still reach it
+    unshare = ("unshare", "--user", f"--map-user={uid}", "--")
+    choices = (Ordinary(setpriv, uid), Ordinary(unshare, 0))
+    found = next((one for one in choices if one.runs_python()), None)
+    if found is None:
+        components.missing("no user but root may run this Python")
+    return found
 
 
 @pytest.fixture
-def place(nobody: tuple[str, ...]) -> Iterator[Path]:
-    """A directory that nobody may reach, with one in it that nobody may write."""
+def place(ordinary: Ordinary) -> Iterator[Path]:
+    """A directory with a data directory and a home that may not be written."""
     made = Path(tempfile.mkdtemp(prefix="bandmaster-"))
     made.chmod(0o755)
     (made / "var").mkdir(mode=0o700)
     (made / "home").mkdir(mode=0o500)
-    if nobody:
-        identity = pwd.getpwnam("nobody")
-        for name in ("var", "home"):
-            os.chown(made / name, identity.pw_uid, identity.pw_gid)
+    for name in ("var", "home"):
+        os.chown(made / name, ordinary.uid, -1)
     yield made
     shutil.rmtree(made)
 
 
+def powers(pid: int) -> int:
+    """Effective capabilities: 0 for every ordinary user."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    line = next(one for one in status.splitlines() if one.startswith("CapEff:"))
+    return int(line.split()[1], 16)
+
+
+def temporary_files(uid: int) -> set[Path]:
+    found = set()
+    for path in Path("/tmp").iterdir():
+        with contextlib.suppress(OSError):
+            if path.stat().st_uid == uid:
+                found.add(path)
+    return found
+
+
 def test_an_ordinary_user_with_a_read_only_home(
-    place: Path, nobody: tuple[str, ...]
+    place: Path, ordinary: Ordinary
 ) -> None:
     home = place / "home"
-    before = set(Path("/tmp").glob("*"))
-    up = Up(place / "var", prefix=nobody, environ={"HOME": str(home)})
+    before = temporary_files(ordinary.uid)
+    up = Up(place / "var", prefix=ordinary.prefix, environ={"HOME": str(home)})
     try:
         up.wait_ready()
         assert up.pages_answer()
         assert up.extender_answers()
-        if nobody:
-            uid = pwd.getpwnam("nobody").pw_uid
-            owners = {Path(f"/proc/{pid}").stat().st_uid for pid in up.processes()}
-            assert owners == {uid}
+        assert {powers(pid) for pid in up.processes()} == {0}
+        if ordinary.uid:  # root's own files cannot be told from other tests'
+            assert temporary_files(ordinary.uid) == before
         assert up.stop(signal.SIGTERM) == 0
     finally:
         up.close()
     assert list(home.iterdir()) == []
     assert "Traceback" not in up.output
-    left = {
-        path for path in set(Path("/tmp").glob("*")) - before if owned(path, nobody)
-    }
-    assert left == set()  # temporary files live in the data directory
-
-
-def owned(path: Path, nobody: tuple[str, ...]) -> bool:
-    """Whether the run made it; only a user of its own can be told from others."""
-    try:
-        return bool(nobody) and path.stat().st_uid == pwd.getpwnam("nobody").pw_uid
-    except OSError:
-        return False
 
 
 def test_a_data_directory_that_may_not_be_written(
-    place: Path, nobody: tuple[str, ...]
+    place: Path, ordinary: Ordinary
 ) -> None:
     done = subprocess.run(
-        [*nobody, sys.executable, str(ROOT / "manage.py"), "up"],
+        [*ordinary.prefix, sys.executable, str(ROOT / "manage.py"), "up"],
         env={**clean_environ(), "BANDMASTER_DATA_DIR": str(place / "home" / "var")},
         capture_output=True,
         text=True,
