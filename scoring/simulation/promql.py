@@ -88,6 +88,13 @@ class Binary:
 Node = Number | Selector | Call | Aggregate | Binary
 Token = tuple[str, str]  # kind, text
 _END: Token = ("end", "")
+_A = {
+    "end": "the end",
+    "name": "a name",
+    "sign": "a sign",
+    "string": "a string",
+    "duration": "a duration",
+}
 
 
 def parse(text: str) -> Node:
@@ -143,9 +150,10 @@ class _Parser:
         """The next token's text, when it is of that kind (and that text)."""
         got = self._take()
         if got[0] != kind or (text and got[1] != text):
+            found = repr(got[1]) if got[1] else "its end"
             raise PromqlError(
-                f"the simulated Prometheus expects {text or kind!r} "
-                f"where the query has {got[1] or 'its end'!r}"
+                f"the simulated Prometheus expects {repr(text) if text else _A[kind]} "
+                f"where the query has {found}"
             )
         return got[1]
 
