@@ -28,6 +28,7 @@ class Extender:
     data_dir: Path
     port: int
     pid: int = 0  # of the main process while it runs
+    database: str = ""  # URL; empty = SQLite in the data directory
 
     @property
     def environ(self) -> dict[str, str]:
@@ -37,6 +38,7 @@ class Extender:
             **GRANIAN_ENV,
             "BANDMASTER_DATA_DIR": str(self.data_dir),
             "BANDMASTER_SECRET_KEY": "for this test alone",
+            **({"BANDMASTER_DATABASE_URL": self.database} if self.database else {}),
         }
 
     def seed(self, *words: str) -> None:
@@ -49,11 +51,13 @@ class Extender:
         )
 
     @contextmanager
-    def running(self, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
-        """granian's main process; killed with its whole group at the end."""
+    def running(
+        self, argv: list[str] | None = None, **more: Any
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        """granian's main process, or that of another server."""
         with (self.data_dir / "extender.log").open("ab") as log:
             process = subprocess.Popen(
-                granian_argv("127.0.0.1", self.port),
+                argv or granian_argv("127.0.0.1", self.port),
                 env={**self.environ, **more.pop("environ", {})},
                 cwd=ROOT,
                 stdout=log,
@@ -117,10 +121,10 @@ def post(
     return json.loads(text)
 
 
-def new(data_dir: Path) -> Extender:
+def new(data_dir: Path, *, database: str = "") -> Extender:
     """With a database that holds a cluster, a policy and a snapshot."""
     data_dir.mkdir(mode=0o700, exist_ok=True)
-    extender = Extender(data_dir, free_port())
+    extender = Extender(data_dir, free_port(), database=database)
     extender.seed("create")
     return extender
 

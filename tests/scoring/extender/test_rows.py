@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoAssertNumQueries
 
 from scoring import snapshot as store
 from scoring.extender.rows import NoCluster, Rows
@@ -45,12 +45,12 @@ def test_everything_of_the_cluster_is_read_and_nothing_of_another() -> None:
 
 
 def test_one_query_when_nothing_changed(
-    django_assert_num_queries: CaptureQueriesContext,
+    django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     made.make_cluster()
     rows = Rows("default")
     facts = read(rows)
-    with django_assert_num_queries(1):  # type: ignore[operator]
+    with django_assert_num_queries(1):
         assert rows.read(facts) is None
 
 
