@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scoring.framework.types import Age, Bytes8, Floats32
+from scoring.framework.types import Age, Bools, Bytes8, Floats, Floats32
 
 RECEIVE = "receive"  # bytes per second, rate over the window
 TRANSMIT = "transmit"  # bytes per second, rate over the window
@@ -54,10 +54,20 @@ class NodeTable:
     rows: tuple[NodeRow, ...]
     digest: str
     index: Mapping[str, int] = field(repr=False)
+    receive_capacity: Floats = field(repr=False, compare=False)  # bytes/s; 0 = unknown
+    transmit_capacity: Floats = field(repr=False, compare=False)
+    eligible: Bools = field(repr=False, compare=False)
 
     @classmethod
     def build(cls, rows: tuple[NodeRow, ...], digest: str) -> NodeTable:
-        return cls(rows, digest, {row.name: i for i, row in enumerate(rows)})
+        return cls(
+            rows=rows,
+            digest=digest,
+            index={row.name: i for i, row in enumerate(rows)},
+            receive_capacity=np.array([r.receive_capacity for r in rows], np.float64),
+            transmit_capacity=np.array([r.transmit_capacity for r in rows], np.float64),
+            eligible=np.array([r.eligible for r in rows], np.bool_),
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -88,6 +98,17 @@ class Snapshot:
         """Seconds since each node's newest sample, at `now`; NaN = no sample."""
         grown = np.float32(max(0.0, now - self.collected_at))
         return self.column(SAMPLE_AGE) + grown
+
+    def usable_until(self, max_age: float) -> Floats:
+        """float64[N]: the Unix second from which each node's sample is too old.
+
+        -inf where there is no sample. Rounded down to whole seconds, so that a fleet
+        whose samples age one by one changes what is usable at most once a second.
+        """
+        age = self.column(SAMPLE_AGE).astype(np.float64)
+        until = np.floor(self.collected_at + max_age - age)
+        until[np.isnan(until)] = -np.inf
+        return until
 
     @property
     def fresh_limit(self) -> float:

@@ -1,0 +1,46 @@
+"""From node names to rows of the snapshot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+
+from scoring.framework.snapshot import NodeTable
+from scoring.framework.types import Rows
+
+_TO_ESCAPE = re.compile(r'["\\\x00-\x1f\ud800-\udfff]')
+
+
+def is_plain(names: Iterable[str]) -> bool:
+    """Whether the names may stand between quotes in JSON as they are."""
+    return _TO_ESCAPE.search("".join(names)) is None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeIndex:
+    """Names to rows of one node table; row N stands for any name not in it."""
+
+    table: NodeTable
+    rows: Mapping[str, int]
+    plain: bool  # no name needs escaping in JSON
+
+    @classmethod
+    def build(cls, table: NodeTable, previous: NodeIndex | None = None) -> NodeIndex:
+        """`previous` is used again when it is of the same table."""
+        if previous is not None and previous.table.digest == table.digest:
+            return previous
+        return cls(table, table.index, is_plain(table.index))
+
+    @property
+    def unknown(self) -> int:
+        """The row of a name that the table does not hold."""
+        return len(self.table)
+
+    def find(self, names: list[str]) -> Rows:
+        """intp[len(names)]."""
+        found = map(self.rows.get, names, repeat(self.unknown))
+        return np.fromiter(found, np.intp, len(names))

@@ -1,0 +1,95 @@
+"""CPUUsage: keep pods off nodes whose CPU is busy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scoring.framework.normalize import least_used
+from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable
+from scoring.framework.snapshot import CPU
+from scoring.framework.types import ExtensionPoint, Floats, Ints, PodInfo
+from scoring.plugins.args import ArgField, Reader
+from scoring.plugins.plainload import PlainLoads
+from scoring.plugins.sharedargs import (
+    FLOOR_FIELDS,
+    SCORE_FIELDS,
+    OnMissing,
+    SharedArgs,
+    read_shared,
+)
+from scoring.plugins.usable import usable
+
+HYSTERESIS = 5.0  # percent points
+REASON = "Bandmaster: CPU use above limit"
+MISSING_REASON = "Bandmaster: no current CPU data"
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """Percent of all cores; no `threshold` = the Filter refuses nobody."""
+
+    shared: SharedArgs
+    threshold: float | None
+
+
+class CPUUsage:
+    """Filter and Score by the busy share of a node's cores."""
+
+    name = "CPUUsage"
+    points = frozenset({ExtensionPoint.FILTER, ExtensionPoint.SCORE})
+
+    def __init__(self, args: Args) -> None:
+        self.args = args
+
+    @classmethod
+    def parse_args(cls, raw: Mapping[str, Any]) -> Args:
+        """Raises ArgsError with every problem."""
+        reader = Reader(raw)
+        shared = read_shared(reader)
+        threshold = reader.percent("thresholdPercent", None)
+        reader.reject_unknown()
+        reader.finish()
+        return Args(shared, threshold)
+
+    @classmethod
+    def describe_args(cls) -> tuple[ArgField, ...]:
+        return (_THRESHOLD, *FLOOR_FIELDS, *SCORE_FIELDS)
+
+    def exempts(self, pod: PodInfo, point: ExtensionPoint) -> bool:
+        return self.args.shared.exempt.matches(pod, point)
+
+    def load_table(self, facts: Facts) -> LoadTable:
+        busy = facts.snapshot.column(CPU).astype(np.float64)
+        known, until = usable(facts.snapshot, busy, self.args.shared, facts.now)
+        loads = PlainLoads(np.append(np.where(known, busy, NO_DATUM), NO_DATUM))
+        return LoadTable(loads, np.append(known, False), until)
+
+    def normalize_score(self, loads: Floats) -> Ints:
+        return least_used(loads, missing_is_worst=self.args.shared.missing_is_worst)
+
+    def filter_rule(self) -> FilterRule | None:
+        if self.args.threshold is None:
+            return None
+        return FilterRule(
+            limit=self.args.threshold / 100,
+            readmit=max(0.0, self.args.threshold - HYSTERESIS) / 100,
+            reject_missing=self.args.shared.on_missing is OnMissing.REJECT,
+            min_nodes=self.args.shared.min_passed_nodes,
+            min_percent=self.args.shared.min_passed_percent,
+            reason=REASON,
+            missing_reason=MISSING_REASON,
+        )
+
+
+_THRESHOLD = ArgField(
+    "thresholdPercent",
+    "percent",
+    None,
+    "percent of all cores",
+    "The Filter refuses nodes whose CPU use is above this, and takes them back 5 under "
+    "it. Without it the Filter refuses nobody.",
+)

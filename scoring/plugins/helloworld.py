@@ -1,0 +1,68 @@
+"""HelloWorldPlugin: the well-known article's formula, in Go's integer arithmetic.
+
+Kept for those who start from that article. It looks at receive bytes alone, not at
+capacity or reservations, so a burst of pods all goes to the same few nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scoring.framework.normalize import classic
+from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable
+from scoring.framework.snapshot import RECEIVE
+from scoring.framework.types import ExtensionPoint, Floats, Ints, PodInfo, Quality
+from scoring.plugins.args import ArgField, Reader
+from scoring.plugins.plainload import PlainLoads
+from scoring.plugins.sharedargs import SCORE_FIELDS, SharedArgs, read_shared
+from scoring.plugins.usable import usable
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """`kept` holds all arguments as the operator wrote them."""
+
+    shared: SharedArgs
+    kept: Mapping[str, Any] = field(default_factory=dict)
+
+
+class HelloWorldPlugin:
+    """Score by 100 - raw * 100 / highest; has no Filter."""
+
+    name = "HelloWorldPlugin"
+    points = frozenset({ExtensionPoint.SCORE})
+
+    def __init__(self, args: Args) -> None:
+        self.args = args
+
+    @classmethod
+    def parse_args(cls, raw: Mapping[str, Any]) -> Args:
+        """Any key is kept; only the shared arguments can be wrong (ArgsError)."""
+        reader = Reader(raw)
+        shared = read_shared(reader)
+        reader.finish()
+        return Args(shared, dict(raw))
+
+    @classmethod
+    def describe_args(cls) -> tuple[ArgField, ...]:
+        return SCORE_FIELDS
+
+    def exempts(self, pod: PodInfo, point: ExtensionPoint) -> bool:
+        return self.args.shared.exempt.matches(pod, point)
+
+    def load_table(self, facts: Facts) -> LoadTable:
+        received = facts.snapshot.column(RECEIVE).astype(np.float64)
+        received[facts.snapshot.quality == Quality.INVALID] = np.nan
+        known, until = usable(facts.snapshot, received, self.args.shared, facts.now)
+        loads = PlainLoads(np.append(np.where(known, received, NO_DATUM), NO_DATUM))
+        return LoadTable(loads, np.append(known, False), until)
+
+    def normalize_score(self, loads: Floats) -> Ints:
+        return classic(loads, missing_is_worst=self.args.shared.missing_is_worst)
+
+    def filter_rule(self) -> FilterRule | None:
+        return None
