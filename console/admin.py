@@ -35,9 +35,11 @@ from scoring.admin import ReadOnlyAdmin
 if TYPE_CHECKING:  # these classes take a parameter in their stubs only
     PluginConfigModelForm = forms.ModelForm[PluginConfig]
     PluginConfigModelAdmin = admin.ModelAdmin[PluginConfig]
+    AnyUserAdmin = UserAdmin[User]
 else:
     PluginConfigModelForm = forms.ModelForm
     PluginConfigModelAdmin = admin.ModelAdmin
+    AnyUserAdmin = UserAdmin
 
 admin.site.site_header = "Bandmaster administration"
 admin.site.site_title = "Bandmaster"
@@ -45,7 +47,7 @@ admin.site.index_title = "Administration"
 
 
 @admin.register(User)
-class BandmasterUserAdmin(UserAdmin):
+class BandmasterUserAdmin(AnyUserAdmin):
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
         ("Bandmaster", {"fields": ("must_change_password",)}),
@@ -149,7 +151,7 @@ class PluginConfigForm(PluginConfigModelForm):
                 hint = f" {problem.hint}" if problem.hint else ""
                 self.add_error("args_text", f"{problem.path}: {problem.message}{hint}")
         except ValidationError as exc:
-            self.add_error("args_text", exc.messages)  # type: ignore[arg-type]
+            self.add_error("args_text", exc.messages)
         except RevisionConflict as exc:
             self.add_error(None, str(exc))
         except NothingChanged:
@@ -213,8 +215,3 @@ class PluginConfigAdmin(PluginConfigModelAdmin):
         )
         messages.success(request, f"Published {head}. {effect}")
         return HttpResponseRedirect("../..")
-
-    def log_change(
-        self, request: HttpRequest, obj: PluginConfig, message: object
-    ) -> None:  # type: ignore[override]
-        """The audit entry of the publish is the record."""

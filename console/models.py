@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
 from scoring.models import Cluster, slug_validator
+
+IMMUTABLE = "a revision is immutable: publish a new one instead"
 
 
 class User(AbstractUser):
@@ -98,16 +100,13 @@ class Revision(models.Model):
     def __str__(self) -> str:
         return f"{self.configuration} r{self.number}"
 
-    def save(self, *args: object, **kwargs: object) -> None:
-        if self.pk is not None:
-            self._refuse()
-        super().save(*args, **kwargs)  # type: ignore[arg-type]
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise TypeError(IMMUTABLE)
+        super().save(*args, **kwargs)
 
-    def delete(self, *args: object, **kwargs: object) -> NoReturn:
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise TypeError("a revision is immutable: publish a new one instead")
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(IMMUTABLE)
 
 
 class SchedulerProfile(models.Model):

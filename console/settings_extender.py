@@ -9,7 +9,7 @@ from __future__ import annotations
 from console.settings import *  # noqa: F403 - the one place that extends the settings
 
 INSTALLED_APPS = ["scoring.apps.ScoringConfig"]
-MIDDLEWARE: list[str] = []
-TEMPLATES: list[dict[str, object]] = []
+MIDDLEWARE.clear()  # noqa: F405 - of the module above
+TEMPLATES.clear()  # noqa: F405
+AUTHENTICATION_BACKENDS.clear()  # noqa: F405
 ROOT_URLCONF = "console.extender"
-AUTHENTICATION_BACKENDS: list[str] = []

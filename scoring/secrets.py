@@ -36,7 +36,7 @@ def encrypt(text: str) -> bytes:
 
 def decrypt(token: bytes) -> str:
     try:
-        return _fernet().decrypt(bytes(token)).decode()
+        return _fernet().decrypt(token).decode()
     except InvalidToken as exc:
         raise SecretError(
             "a stored secret was encrypted with another BANDMASTER_ENCRYPTION_KEY: "

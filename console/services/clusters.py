@@ -68,7 +68,7 @@ def extender_key(cluster: Cluster) -> str:
             f"cluster {cluster} has no extender key: set BANDMASTER_EXTENDER_KEY and "
             "run `manage.py bootstrap`"
         )
-    return secrets.decrypt(row.secret)
+    return secrets.decrypt(bytes(row.secret))
 
 
 @transaction.atomic
