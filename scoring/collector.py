@@ -171,7 +171,7 @@ def _collect(cluster: Cluster, row: Tick, notes: _Notes) -> None:
     row.nodes_with_data = seen.with_data
     notes.warnings.extend(seen.warnings)
     with _timed(notes, "publish"):
-        row.snapshot = _publish(asking, row, answers, seen)
+        row.snapshot = _publish(asking, row, answers, seen, previous)
     row.outcome = (
         Tick.Outcome.PARTIAL
         if notes.cluster_error or seen.with_data < len(nodes)
@@ -312,9 +312,13 @@ def _ask_unames(asking: _Asking) -> Mapping[tuple[str, str], str]:
 
 
 def _publish(
-    asking: _Asking, row: Tick, answers: Answers, seen: Observation
+    asking: _Asking,
+    row: Tick,
+    answers: Answers,
+    seen: Observation,
+    previous: Snapshot | None,
 ) -> StoredSnapshot:
-    digest, blob = snapshot.encode_table(seen.rows)
+    table, blob = _table(seen.rows, previous)
     measures = seen.measures
     columns = {
         RECEIVE: measures.receive,
@@ -328,12 +332,22 @@ def _publish(
         collected_at=answers.at,
         window=answers.window,
         scrape_interval=answers.scrape_interval,
-        table=NodeTable.build(seen.rows, digest),
+        table=table,
         columns=snapshot.thin(columns),
         quality=measures.quality,
         warnings=tuple(asking.notes.warnings),
     )
     return snapshot.save(asking.cluster, draft, blob, tick=row)
+
+
+def _table(
+    rows: tuple[NodeRow, ...], previous: Snapshot | None
+) -> tuple[NodeTable, bytes | None]:
+    """The node table of `rows`, and its blob when it is a new one."""
+    if previous is not None and rows is previous.table.rows:
+        return previous.table, None
+    digest, blob = snapshot.encode_table(rows)
+    return NodeTable.build(rows, digest), blob
 
 
 @contextmanager

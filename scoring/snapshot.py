@@ -257,10 +257,15 @@ def _table(pk: int) -> NodeTable:
 
 @transaction.atomic
 def save(
-    cluster: models.Cluster, draft: Snapshot, table_blob: bytes, *, tick: models.Tick
+    cluster: models.Cluster,
+    draft: Snapshot,
+    table_blob: bytes | None,
+    *,
+    tick: models.Tick,
 ) -> models.Snapshot:
     """Store `draft` (its version is ignored) and raise the cluster's counter.
 
+    `table_blob` may be None when the node table is stored already.
     Nothing is stored, and StaleFence raised, when the lease has moved on from `tick`.
     """
     lease = models.Lease.objects.select_for_update().filter(
@@ -268,9 +273,13 @@ def save(
     )
     if not lease.exists():
         raise StaleFence
-    table, _ = models.NodeTable.objects.get_or_create(
-        cluster=cluster, digest=draft.table.digest, defaults={"blob": table_blob}
-    )
+    stored = models.NodeTable.objects.defer("blob")
+    table = stored.filter(cluster=cluster, digest=draft.table.digest).first()
+    if table is None:
+        blob = encode_table(draft.table.rows)[1] if table_blob is None else table_blob
+        table = models.NodeTable.objects.create(
+            cluster=cluster, digest=draft.table.digest, blob=blob
+        )
     row = models.Snapshot.objects.create(
         cluster=cluster,
         node_table=table,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import is_
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from scoring.bandwidth.devices import counts
 from scoring.bandwidth.freshness import Measures, keep_last_good
 from scoring.bandwidth.identity import (
     BY_SHORT_NAME,
+    UNMATCHED,
     Identities,
     Key,
     Match,
@@ -93,23 +95,28 @@ def observe(
     answers: Answers, nodes: tuple[NodeRow, ...], previous: Snapshot | None
 ) -> Observation:
     """Match the series to `nodes`, judge them, and keep last good values."""
-    series = (answers.receive, answers.transmit, answers.age, answers.cpu)
-    keys = {key_of(one.labels) for part in series for one in part}
-    identities = identify(keys, nodes, answers.unames)
     count = len(nodes)
-    receive = _by_device(answers.receive, identities.matches, count)
-    transmit = _by_device(answers.transmit, identities.matches, count)
+    keys = [
+        [key_of(one.labels) for one in part]
+        for part in (answers.receive, answers.transmit, answers.age, answers.cpu)
+    ]
+    identities = identify(set().union(*keys), nodes, answers.unames)
+    receive_rows, transmit_rows, age_rows, cpu_rows = (
+        [identities.matches[key].row for key in part] for part in keys
+    )
+    receive = _by_device(answers.receive, receive_rows, count)
     links = _capacities(answers, identities.matches, nodes, previous)
     rules = _rules(identities, count)
     raw = _Raw(
         receive,
-        transmit,
-        cpu=_per_node(answers.cpu, identities.matches, count, np.fmax),
-        age=_per_node(answers.age, identities.matches, count, np.fmin),
+        transmit=_by_device(answers.transmit, transmit_rows, count),
+        cpu=_per_node(answers.cpu, cpu_rows, count, np.fmax),
+        age=_per_node(answers.age, age_rows, count, np.fmin),
     )
     fresh, causes = _judge(raw, links, rules)
     measures, kept = keep_last_good(fresh, nodes, previous, answers.at)
-    rows = _rows(nodes, receive, links, rules, _explain(causes, kept, fresh))
+    found = _Found(receive, links, rules, _explain(causes, kept, fresh))
+    rows = _rows(nodes, found, previous)
     recent = measures.sample_age <= DEFAULT_MAX_SAMPLE_AGE
     with_data = int((np.isfinite(measures.receive) & recent).sum())
     warnings = (
@@ -121,12 +128,10 @@ def observe(
     return Observation(rows, measures, with_data, unmatched, warnings)
 
 
-def _by_device(
-    series: tuple[Series, ...], matches: Mapping[Key, Match], count: int
-) -> _Direction:
+def _by_device(series: tuple[Series, ...], rows: list[int], count: int) -> _Direction:
+    """`rows` says to which node each of the series belongs; below 0 to none."""
     found = _Direction([None] * count, set())
-    for one in series:
-        row = matches[key_of(one.labels)].row
+    for one, row in zip(series, rows, strict=True):
         device = one.labels.get("device", "")
         if row < 0 or not counts(device):
             continue
@@ -150,16 +155,16 @@ def _total(devices: dict[str, float] | None) -> float:
 
 def _per_node(
     series: tuple[Series, ...],
-    matches: Mapping[Key, Match],
+    rows: list[int],
     count: int,
     choose: np.ufunc,
 ) -> Floats32:
     """One value per node from series without devices; `choose` skips NaN."""
-    rows = np.array([matches[key_of(one.labels)].row for one in series], dtype=np.intp)
+    places = np.array(rows, dtype=np.intp)
     values = np.array([one.value for one in series], dtype=np.float64)
     result = np.full(count, np.nan)
-    known = rows >= 0
-    choose.at(result, rows[known], values[known])
+    known = places >= 0
+    choose.at(result, places[known], values[known])
     return result.astype(np.float32)
 
 
@@ -170,9 +175,9 @@ def _capacities(
     previous: Snapshot | None,
 ) -> tuple[Capacity, ...]:
     if answers.speeds is not None:
-        own = {key: match for key, match in matches.items() if match.row >= 0}
-        known = tuple(s for s in answers.speeds if key_of(s.labels) in own)
-        links = _by_device(known, own, len(nodes)).devices
+        found = (matches.get(key_of(one.labels)) for one in answers.speeds)
+        rows = [match.row if match else UNMATCHED for match in found]
+        links = _by_device(answers.speeds, rows, len(nodes)).devices
         return capacities(node_speed(devices or {}) for devices in links)
     if previous is None:
         return capacities(0.0 for _ in nodes)
@@ -241,27 +246,53 @@ def _explain(causes: list[str], kept: Bools, fresh: Measures) -> list[str]:
     return explained
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the rows of the node table say besides what the API server said."""
+
+    receive: _Direction
+    links: tuple[Capacity, ...]
+    rules: list[str]
+    causes: list[str]
+
+
 def _rows(
-    nodes: tuple[NodeRow, ...],
-    receive: _Direction,
-    links: tuple[Capacity, ...],
-    rules: list[str],
-    causes: list[str],
+    nodes: tuple[NodeRow, ...], found: _Found, previous: Snapshot | None
 ) -> tuple[NodeRow, ...]:
-    return tuple(
-        replace(
-            node,
-            receive_capacity=link.bytes_per_second,
-            transmit_capacity=link.bytes_per_second,
-            capacity_origin=link.origin,
-            mapping_rule=rule,
-            devices=tuple(sorted(devices)) if devices else (),
-            cause=cause,
-        )
-        for node, devices, link, rule, cause in zip(
-            nodes, receive.devices, links, rules, causes, strict=True
-        )
+    """The rows of this tick; the very tuple of the last one when nothing changed.
+
+    Most ticks change nothing: comparing is cheaper than making, and tells the caller
+    that the stored table can be used again.
+    """
+    known = previous.table.rows if previous else ()
+    index = previous.table.index if previous else {}
+    rows = tuple(
+        _row(node, found, i, known[index[node.name]] if node.name in index else None)
+        for i, node in enumerate(nodes)
     )
+    same = len(rows) == len(known) and all(map(is_, rows, known))
+    return known if same else rows
+
+
+def _row(node: NodeRow, found: _Found, i: int, known: NodeRow | None) -> NodeRow:
+    devices = found.receive.devices[i]
+    link = found.links[i]
+    row = NodeRow(
+        node.name,
+        node.zone,
+        node.pool,
+        node.ready,
+        node.cordoned,
+        node.control_plane,
+        node.addresses,
+        link.bytes_per_second,
+        link.bytes_per_second,
+        link.origin,
+        found.rules[i],
+        tuple(sorted(devices)) if devices else (),
+        found.causes[i],
+    )
+    return known if known is not None and known == row else row
 
 
 def _identity_warnings(identities: Identities) -> tuple[str, ...]:
