@@ -245,11 +245,15 @@ def test_an_odd_name_comes_back_as_it_came(
     assert name in read.nodes, "a node without data passes"
 
 
-def test_a_name_twice_is_answered_twice(client: Client) -> None:
+def test_a_name_that_comes_twice_does_not_count_twice(client: Client) -> None:
+    """kube-scheduler sums the scores of a host that is answered twice."""
     load(client, TRAFFIC)
-    body = b'{"Pod":{},"Nodes":null,"NodeNames":["node-a","node-a"]}'
+    body = material.extender_args(["node-a", "node-c", "node-a"])
     hosts = fake_scheduler.read_prioritize(200, client.post(PRIORITIZE, body).body)
-    assert [host for host, _ in hosts] == ["node-a", "node-a"]
+    totals = fake_scheduler.points(hosts, NAMES, weight=1)
+    assert totals == {"node-a": 100, "node-b": 0, "node-c": 0}
+    read = passed(client.post(FILTER, body), capable=True)
+    assert set(read.nodes) == {"node-a", "node-c"}
 
 
 def test_the_nominated_node_alone_passes(client: Client) -> None:

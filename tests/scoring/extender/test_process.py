@@ -66,6 +66,29 @@ def test_a_refused_body_leaves_no_traceback(shared: Extender) -> None:
     assert "Traceback" not in shared.log
 
 
+def test_a_body_in_chunks_is_read_like_any_other(shared: Extender) -> None:
+    connection = shared.connect()
+    body = material.extender_args(NAMES)
+    chunks = iter([body[:40], body[40:]])
+    headers = {"Authorization": material.AUTHORIZATION, "Transfer-Encoding": "chunked"}
+    connection.request("POST", FILTER, chunks, headers, encode_chunked=True)
+    response = connection.getresponse()
+    assert response.status == 200
+    assert json.loads(response.read())["NodeNames"] == NAMES
+    connection.close()
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+def test_head_has_the_headers_of_get_and_no_body(shared: Extender, path: str) -> None:
+    connection = shared.connect()
+    for _ in range(2):  # a body that was sent all the same would spoil the second
+        connection.request("HEAD", path)
+        response = connection.getresponse()
+        assert response.status == 200
+        assert response.read() == b""
+    connection.close()
+
+
 def test_a_publish_is_seen_within_a_second(shared: Extender) -> None:
     shared.seed("policy", "2")
     wait_until(
