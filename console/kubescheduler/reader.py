@@ -260,6 +260,9 @@ def _duplicates(root: Node) -> Iterator[Duplicate]:
             waiting += node.items
             continue
         first: dict[str, Span] = {}
+        # kube-scheduler also refuses a key that overrides a merged one
+        for entry in node.merged:
+            first.setdefault(entry.key, entry.span)
         for entry in node.entries:
             if entry.key in first:
                 yield Duplicate(entry.key, entry.span, first[entry.key])

@@ -36,7 +36,7 @@ _POINTS_BY_PLUGIN: Mapping[str, str] = {
     "PodTopologySpread": "preFilter filter preScore score",
     "InterPodAffinity": "preFilter filter preScore score",
     "DynamicResources": (
-        "preEnqueue preFilter filter postFilter preScore score reserve preBind "
+        "preEnqueue preFilter filter postFilter score reserve preBind "
         "podGroupPostFilter"
     ),
     "DefaultPreemption": "preEnqueue postFilter podGroupPostFilter",

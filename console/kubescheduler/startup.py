@@ -50,7 +50,7 @@ def _wrong_plugin(name: str, point: str, weight: int) -> tuple[str, str] | None:
         return f"{name} has nothing to do at {point}", (
             f"It runs at {', '.join(sorted(points))}."
         )
-    if weight < 0 and point in (MULTI_POINT, "score") and "score" in points:
+    if weight < 0 and point == "score":  # at multiPoint nobody looks
         return f"the weight of {name} must not be negative", "Use 1 or more."
     return None
 

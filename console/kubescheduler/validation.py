@@ -93,7 +93,10 @@ def _leader_election(document: Document) -> Iterator[Problem]:
     if election.get("leaderElect") is False:
         return
     durations = {
-        key: parse_duration(str(election.get(key) or default)) or 0
+        # 0 is taken as not written
+        key: parse_duration(str(election.get(key) or default))
+        or parse_duration(default)
+        or 0
         for key, default in _LEADER_DURATIONS.items()
     }
     for key, duration in durations.items():

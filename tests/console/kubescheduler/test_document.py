@@ -176,9 +176,17 @@ class TestDocuments:
         source = HEAD + (
             "leaderElection: &e {leaderElect: false}\n"
             "clientConnection: {qps: 5}\n"
-            "profiles:\n- &p {schedulerName: a}\n- {<<: *p, schedulerName: b}\n"
+            "profiles:\n- &p {percentageOfNodesToScore: 7, schedulerName: a}\n"
+            "- {<<: *p}\n"
         )
-        assert [p["schedulerName"] for p in document(source).profiles] == ["a", "b"]
+        assert [p["schedulerName"] for p in document(source).profiles] == ["a", "a"]
+
+    def test_a_merged_key_cannot_be_overridden(self) -> None:
+        source = (
+            HEAD + "profiles:\n- &p {schedulerName: a}\n- {<<: *p, schedulerName: b}"
+        )
+        (problem,) = decode(source).problems
+        assert "'schedulerName' stands twice" in problem.message
 
 
 class TestRows:

@@ -238,8 +238,8 @@ def test_the_same_arguments_change_nothing() -> None:
         pytest.param(BLOCK, "a", {"x": "\ud800"}, "as JSON", id="half a character"),
         pytest.param(
             HEAD
-            + "profiles:\n- &p {schedulerName: a, pluginConfig: [{name: X}]}\n"
-            + "- {<<: *p, schedulerName: b}\n",
+            + "profiles:\n- {schedulerName: a, pluginConfig: &p [{name: X}]}\n"
+            + "- {schedulerName: b, pluginConfig: *p}\n",
             "b",
             {"x": 1},
             "edit the text itself",

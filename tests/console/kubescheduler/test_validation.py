@@ -161,6 +161,13 @@ EXTENDER = {"urlPrefix": "http://x", "filterVerb": "f"}
             id="negative weight of a stock plugin",
         ),
         pytest.param(
+            {"profiles": [score({"name": "DynamicResources"}, point="preScore")]},
+            "start",
+            "profiles[0].plugins.preScore.enabled[0].name",
+            "nothing to do at preScore",
+            id="stock plugin at a point it lacks",
+        ),
+        pytest.param(
             {"profiles": [{"plugins": {"bind": {"disabled": [{"name": "*"}]}}}]},
             "start",
             "profiles[0].plugins.bind",
@@ -224,6 +231,15 @@ def test_weight_at_filter_is_advice() -> None:
         ),
         pytest.param({"profiles": [profile(filters=["CPUUsage"])]}, id="no threshold"),
         pytest.param({}, id="nothing"),
+        pytest.param({"leaderElection": {"leaseDuration": "0s"}}, id="0 is default"),
+        pytest.param(
+            {
+                "profiles": [
+                    score({"name": "ImageLocality", "weight": -1}, point="multiPoint")
+                ]
+            },
+            id="negative where nobody looks",
+        ),
     ],
 )
 def test_accepted(fields: dict[str, Any]) -> None:
