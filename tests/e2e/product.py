@@ -57,7 +57,12 @@ class Product:
     """The running product; use as a context manager."""
 
     def __init__(
-        self, directory: Path, *, prometheus_url: str, kubeconfig: Path
+        self,
+        directory: Path,
+        *,
+        prometheus_url: str,
+        kubeconfig: Path,
+        database_url: str = "",
     ) -> None:
         self.directory = directory
         self.data = directory / "data"
@@ -74,6 +79,8 @@ class Product:
             "BANDMASTER_TICK_SECONDS": str(TICK_SECONDS),
             "BANDMASTER_WINDOW_SECONDS": str(WINDOW_SECONDS),
         }
+        if database_url:
+            self._environ["BANDMASTER_DATABASE_URL"] = database_url
         self._environ.pop("DJANGO_SETTINGS_MODULE", None)
         self._child: Child | None = None
 
@@ -211,7 +218,7 @@ class Product:
         found: dict[str, int] = {}
         signs = {
             "web": "console.wsgi",
-            "extender": "granian",
+            "extender": "scoring.extender.serve",
             "worker": "console.celery",
         }
         for entry in Path("/proc").iterdir():

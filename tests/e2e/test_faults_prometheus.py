@@ -51,7 +51,8 @@ def tell(world: World, fault: str) -> None:
     print(f"\n(c) {fault}: {sentence!r}; 5 pods in {placed.seconds:.1f} s")
     assert "Traceback" not in sentence
     assert "\n" not in sentence
-    assert sentence in world.overview()
+    # the page makes a sentence of it: a capital and a full stop
+    assert sentence[1:] in world.overview()
 
 
 def stop_prometheus(world: World) -> None:
