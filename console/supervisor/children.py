@@ -146,6 +146,6 @@ def simulator(options: Options, chosen: Simulation) -> Child:
             *("--stock-document", str(chosen.directory / "stock.yaml")),
         ),
         probe=Probe("127.0.0.1", chosen.port, "/readyz"),
-        stop_rank=1,
-        stop_seconds=6.0,
+        stop_rank=2,  # after the worker, whose last tick it answers
+        stop_seconds=4.0,
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.servers import answers, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
-START_SECONDS = 60.0  # two cores that other tests use too
+START_SECONDS = 120.0  # two cores that other tests use too
 STOP_SECONDS = 15.0
 # how each child is told from the others by its command line
 MARKS = {
