@@ -136,7 +136,9 @@ def _finish(row: Tick, notes: _Notes) -> None:
     row.warnings = [warning[:_SENTENCE_LIMIT] for warning in notes.warnings]
     row.durations = {step: round(took, 4) for step, took in notes.durations.items()}
     row.save()
-    logger.info(
+    failed = row.outcome == Tick.Outcome.FAILED
+    logger.log(
+        logging.WARNING if failed else logging.INFO,
         "cluster=%s fence=%s outcome=%s nodes=%s with_data=%s seconds=%.3f%s",
         row.cluster.name,
         row.fence,

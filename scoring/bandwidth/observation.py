@@ -120,7 +120,7 @@ def observe(
     recent = measures.sample_age <= DEFAULT_MAX_SAMPLE_AGE
     with_data = int((np.isfinite(measures.receive) & recent).sum())
     warnings = (
-        *_identity_warnings(identities),
+        *_identity_warnings(identities, nodes),
         *_window_warning(answers),
         *_lost_warning(int(np.isfinite(fresh.receive).sum()), nodes, previous),
     )
@@ -295,7 +295,9 @@ def _row(node: NodeRow, found: _Found, i: int, known: NodeRow | None) -> NodeRow
     return known if known is not None and known == row else row
 
 
-def _identity_warnings(identities: Identities) -> tuple[str, ...]:
+def _identity_warnings(
+    identities: Identities, nodes: tuple[NodeRow, ...]
+) -> tuple[str, ...]:
     warnings: list[str] = []
     if identities.ambiguous:
         warnings.append(
@@ -309,6 +311,11 @@ def _identity_warnings(identities: Identities) -> tuple[str, ...]:
             f"{_examples(strangers)}"
         )
     matched = {key: match for key, match in identities.matches.items() if match.rule}
+    if twice := _with_two_exporters(matched, nodes):
+        warnings.append(
+            f"{len(twice)} nodes have more than one exporter, such as "
+            f"{_examples(twice)}: of each device the higher value counts"
+        )
     clusters = sorted({cluster_of(key) for key in matched})
     if len(clusters) > 1:
         warnings.append(
@@ -316,6 +323,18 @@ def _identity_warnings(identities: Identities) -> tuple[str, ...]:
             "with BANDMASTER_PROMETHEUS_SELECTOR"
         )
     return tuple(warnings)
+
+
+def _with_two_exporters(
+    matched: Mapping[Key, Match], nodes: tuple[NodeRow, ...]
+) -> list[str]:
+    first: dict[int, str] = {}
+    twice: set[int] = set()
+    for key, match in matched.items():
+        instance = instance_of(key)
+        if first.setdefault(match.row, instance) != instance:
+            twice.add(match.row)
+    return sorted(nodes[row].name for row in twice)
 
 
 def _examples(names: tuple[str, ...] | list[str]) -> str:

@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from scoring.bandwidth.devices import DENIED_DEVICES
 
 # by() drops every other label; all that can name a node must be kept
-IDENTITY_LABELS = ("cluster", "instance", "node", "nodename", "kubernetes_node")
+IDENTITY_LABELS = (
+    *("cluster", "instance", "node", "nodename"),
+    *("kubernetes_node", "node_name", "k8s_node_name"),
+)
 
 _MATCHER = re.compile(
     r"\s*(?P<label>[a-zA-Z_][a-zA-Z0-9_]*)\s*(?:=~|!~|!=|=)\s*"

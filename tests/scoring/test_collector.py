@@ -145,12 +145,20 @@ def test_a_prometheus_fault_keeps_the_last_good_snapshot(
     ],
 )
 def test_a_wrong_setting_is_a_sentence(
-    cluster: Cluster, settings: Settings, url: str, selector: str, expected: str
+    cluster: Cluster,
+    settings: Settings,
+    caplog: pytest.LogCaptureFixture,
+    url: str,
+    selector: str,
+    expected: str,
 ) -> None:
     settings.PROMETHEUS_URL, settings.PROMETHEUS_SELECTOR = url, selector
     done = tick(cluster)
     assert done.outcome == Tick.Outcome.FAILED
     assert expected in done.prometheus_error
+    [logged] = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert expected in logged
+    assert "\n" not in logged
 
 
 @pytest.mark.parametrize(

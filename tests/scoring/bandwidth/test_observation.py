@@ -246,6 +246,16 @@ class TestLastGood:
             id="clusters",
         ),
         pytest.param(
+            {
+                "receive": (
+                    series("a", 1e6, instance="x:1"),
+                    series("a", 1e6, instance="y:1"),
+                )
+            },
+            "1 nodes have more than one exporter, such as a",
+            id="K05 two exporters",
+        ),
+        pytest.param(
             {"scrape_interval": 30.0}, "fewer than 3 scrapes of 30 s", id="window"
         ),
     ],
