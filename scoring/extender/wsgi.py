@@ -38,6 +38,15 @@ _LARGEST_NUMBER = 2**31 - 1
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 _NOT_LOADED = View()
+_NOTED_SECONDS = 600.0  # that /readyz tells of something that happened in a call
+WRONG_KEY = (
+    "A call without a valid extender key was refused: kube-scheduler then places pods "
+    "as if we were not there. Write the stock document with the present key."
+)
+FLOOR_USED = (
+    "A filter would have left too few nodes, so the least loaded ones were kept: see "
+    "whether its limit is too low, or the cluster too full."
+)
 
 Environ = dict[str, Any]
 
@@ -90,6 +99,7 @@ class Extender:
         self._clock = clock
         self._metrics = Metrics(state, cluster=cluster, clock=clock)
         self._logged: set[tuple[str, str]] = set()
+        self._noted: dict[str, float] = {}
         self._routes: dict[str, tuple[str, Handler]] = {
             "/livez": ("GET", self._livez),
             "/readyz": ("GET", self._readyz),
@@ -139,6 +149,8 @@ class Extender:
             call = parse_query(environ.get("QUERY_STRING", ""))
             body = _read(environ)
             answer = self._answer(name, verb, call, body)
+            if answer.floor_used:
+                self._note(FLOOR_USED)
         except Refused as refused:
             outcome = refused.status.name.lower()
             self._metrics.observe(name, outcome, time.perf_counter() - started)
@@ -199,12 +211,23 @@ class Extender:
         if facts is None:
             return  # no key is known yet, and a neutral answer tells nothing
         if not known_key(environ.get("HTTP_AUTHORIZATION", ""), facts.stored.keys):
+            self._note(WRONG_KEY)
             raise Refused(
                 HTTPStatus.UNAUTHORIZED,
                 "Give the cluster's extender key as the password of HTTP Basic: "
                 "http://bandmaster:KEY@host:port/extender/... in urlPrefix.",
                 ("WWW-Authenticate", 'Basic realm="bandmaster"'),
             )
+
+    def _note(self, sentence: str) -> None:
+        """Tell it on /readyz for a while, and in the log when it is new."""
+        now = self._clock()
+        if now - self._noted.get(sentence, -_NOTED_SECONDS) >= _NOTED_SECONDS:
+            logger.warning("%s", sentence)
+        self._noted[sentence] = now
+
+    def _recent(self, now: float) -> list[str]:
+        return [s for s, at in self._noted.items() if now - at < _NOTED_SECONDS]
 
     def _livez(
         self, environ: Environ, start_response: StartResponse
@@ -215,11 +238,12 @@ class Extender:
         self, environ: Environ, start_response: StartResponse
     ) -> Iterable[bytes]:
         """Always 200: the extender is ready without any outside system."""
+        now = self._clock()
         status = describe(
             self._state,
-            self._refresher.sentences(),
+            [*self._refresher.sentences(), *self._recent(now)],
             self._metrics.live_revisions(),
-            now=self._clock(),
+            now=now,
         )
         body = msgspec.json.format(msgspec.json.encode(status)) + b"\n"
         return _send(start_response, body, _JSON)

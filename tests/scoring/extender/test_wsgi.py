@@ -302,6 +302,28 @@ def test_readyz_tells_each_trouble_in_a_sentence(
     assert any(expected in sentence for sentence in json.loads(reply.body)["detail"])
 
 
+@pytest.mark.parametrize("sentence", [wsgi.WRONG_KEY, wsgi.FLOOR_USED])
+def test_readyz_tells_for_a_while_what_happened_in_a_call(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, sentence: str
+) -> None:
+    full = material.snapshot({"node-a": 0.90, "node-b": 0.95, "node-c": 0.99})
+    client = Client(tmp_path).load(
+        material.facts(material.policy(material.LIMITED), of=full)
+    )
+
+    def told() -> bool:
+        return sentence in json.loads(client.get("/readyz").body)["detail"]
+
+    assert not told()
+    key = None if sentence == wsgi.WRONG_KEY else material.AUTHORIZATION
+    for _ in range(3):
+        client.post(FILTER, args(), authorization=key)
+    assert told()
+    assert [r.getMessage() for r in caplog.records].count(sentence) == 1
+    client.now += 601
+    assert not told()
+
+
 def test_readyz_tells_the_policies_and_what_the_scheduler_runs(client: Client) -> None:
     client.post(PRIORITIZE, args(), query="configuration=main&revision=9")
     told = json.loads(client.get("/readyz").body)
