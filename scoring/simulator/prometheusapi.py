@@ -15,6 +15,7 @@ from scoring.simulator.cluster import SimulatedCluster
 QUERY = "/api/v1/query"
 METRIC_NAMES = "/api/v1/label/__name__/values"
 _HEALTH = {
+    "/": "This is a simulated Prometheus: ask /api/v1/query.",
     "/-/ready": "Prometheus Server is Ready.",
     "/-/healthy": "Prometheus Server is Healthy.",
 }

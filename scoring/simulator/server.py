@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hmac
+import logging
+import sys
 from collections.abc import Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 from scoring.simulator import kubernetesapi, prometheusapi
 from scoring.simulator.answers import Answer, text_answer
 from scoring.simulator.cluster import SimulatedCluster
+
+logger = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 LARGEST_BODY = 1024 * 1024  # bytes
@@ -28,6 +32,11 @@ class Server(ThreadingHTTPServer):
         super().__init__((HOST, port), _Handler)
         self.cluster = cluster
         self._authorization = f"Bearer {token}".encode()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away is no event; anything else is a flaw of ours."""
+        if not isinstance(sys.exception(), ConnectionError):
+            logger.exception("a request could not be answered")
 
     @property
     def url(self) -> str:
