@@ -48,11 +48,11 @@ bench: environment-dev ## ratios, measured in one run
 
 e2e: environment-dev ## a real kube-scheduler places pods (builds Kubernetes once; needs Go)
 	$(PY) -m tools.lab.build
-	@exec $(PY) -m pytest tests/e2e -m e2e $(ARGS)
+	@exec $(PY) -m pytest tests -m e2e $(ARGS)
 
 e2e-long: environment-dev ## every minor, every public file
 	$(PY) -m tools.lab.build
-	@exec $(PY) -m pytest tests/e2e -m "e2e or e2e_long" $(ARGS)
+	@exec $(PY) -m pytest tests -m "e2e or e2e_long" $(ARGS)
 
 screenshots: environment-dev ## take the pictures of docs/screenshots
 	@exec $(PY) -m tests.browser.screenshots $(ARGS)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from console.kubescheduler.compiler import fill_key
-from tests.components import missing
+from tests.components import require
 from tests.console.kubescheduler.documents import compiled, profile, text
 
 OWN = profile(score={"NetworkTraffic": 3, "CPUUsage": 1}, args={"NetworkTraffic": {}})
@@ -21,13 +20,12 @@ ARTICLE = profile(
 PLAIN = profile("plain", score={"ImageLocality": 7})
 
 
+pytestmark = pytest.mark.e2e
+
+
 @pytest.fixture(scope="module")
 def kube_scheduler() -> Path:
-    folder = os.environ.get("BANDMASTER_KUBE_BIN", "")
-    path = Path(folder) / "kube-scheduler"
-    if not folder or not path.exists():
-        missing("kube-scheduler: name its directory in BANDMASTER_KUBE_BIN")
-    return path
+    return Path(require("kube-scheduler"))
 
 
 def start(binary: Path, stock: str, folder: Path) -> subprocess.CompletedProcess[str]:

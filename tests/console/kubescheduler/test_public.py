@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,8 @@ import pytest
 from console.kubescheduler.document import decode
 from console.kubescheduler.validation import validate
 
-FOLDER = (
-    Path(os.environ.get("BANDMASTER_SHARED", "/work/shared"))
-    / "contract"
-    / "configs-public"
-)
+CHECKOUT = Path(__file__).resolve().parents[3]
+FOLDER = CHECKOUT.parent / "shared" / "contract" / "configs-public"
 
 
 def test_public_files_never_raise() -> None:
