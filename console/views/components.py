@@ -111,7 +111,7 @@ def _worker(cluster: Cluster, tick: Tick | None) -> Component:
 
 def _extender(probe: Probe) -> Component:
     name = "Extender"
-    said = " ".join(_sentence(line) for line in probe.sentences[:4])
+    said = " ".join(_sentence(line) for line in probe.complaints[:4])
     if not probe.reached:
         effect = (
             "kube-scheduler ignores an extender that is down: pods are placed by its "
@@ -119,11 +119,11 @@ def _extender(probe: Probe) -> Component:
         )
         todo = "Start the extender, or correct the cluster's extender URL."
         return Component(name, BAD, f"No answer: {said}", effect, todo)
-    if not probe.ready:
-        effect = "Until it is ready every node gets the same score."
-        return Component(name, WARN, said or "It is not ready.", effect)
-    words = said or "It is ready."
-    return Component(name, OK, words, f"It answered in {probe.seconds * 1000:.0f} ms.")
+    answered = f"It answered in {probe.seconds * 1000:.0f} ms."
+    if probe.complaints:
+        effect = "Answers go on; where it does not know, every node gets the same."
+        return Component(name, WARN, said, effect)
+    return Component(name, OK, probe.summary or "It is ready.", answered)
 
 
 def _database() -> Component:

@@ -23,6 +23,7 @@ from scoring.api.ranking import (
     rank,
 )
 from scoring.api.selection import Query, Selection, select
+from scoring.api.why import Why, why
 from scoring.framework import units
 from scoring.framework.policy import Policy
 
@@ -72,6 +73,7 @@ class Line:
     row: RankedRow
     open: bool
     toggle: str
+    why: Why | None = None
 
 
 def chosen_policy(found: tuple[Policy, ...], wanted: str) -> Policy | None:
@@ -127,10 +129,13 @@ def _table(request: ShellRequest, ranking: Ranking) -> dict[str, object]:
 
 
 def _lines(ranking: Ranking, selection: Selection, links: Links) -> list[Line]:
-    return [
-        Line(row, row.node.name in links.open, links.toggle(row.node.name))
-        for row in ranking.rows(selection.shown)
-    ]
+    lines = []
+    for number, row in zip(selection.shown, ranking.rows(selection.shown), strict=True):
+        name = row.node.name
+        opened = name in links.open
+        reasons = why(ranking, number) if opened else None
+        lines.append(Line(row, opened, links.toggle(name), reasons))
+    return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from scoring.framework.units import write_seconds
+
 TIMEOUT = 1.0  # seconds; a page waits for it
 _LONGEST = 65_536  # bytes of an answer that are read
+_SENTENCE = 300  # characters of one complaint that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +21,9 @@ class Probe:
     """The extender's own words, or why there are none."""
 
     reached: bool
-    ready: bool
     seconds: float
-    sentences: tuple[str, ...]
+    complaints: tuple[str, ...]
+    summary: str = ""
 
 
 def probe_extender(url: str, *, timeout: float = TIMEOUT) -> Probe:
@@ -44,11 +47,12 @@ def probe_extender(url: str, *, timeout: float = TIMEOUT) -> Probe:
             connection.close()
     except (OSError, http.client.HTTPException, ValueError) as exc:
         return _unreached(time.perf_counter() - start, _why(exc))
+    complaints, summary = _read(body)
     return Probe(
         reached=True,
-        ready=answer.status == 200,
         seconds=time.perf_counter() - start,
-        sentences=_sentences(body),
+        complaints=complaints,
+        summary=summary,
     )
 
 
@@ -60,19 +64,31 @@ def _why(exc: Exception) -> str:
     return f"the connection failed ({type(exc).__name__})"
 
 
-def _sentences(body: bytes) -> tuple[str, ...]:
-    """Details as text: a JSON list or object of sentences, else lines."""
-    text = body.decode("utf-8", "replace")
+def _read(body: bytes) -> tuple[tuple[str, ...], str]:
+    """What the answer complains of, and what it says when all is well."""
     try:
-        found: Any = json.loads(text)
+        found: Any = json.loads(body)
     except ValueError:
-        return tuple(line.strip()[:200] for line in text.splitlines() if line.strip())
-    if isinstance(found, dict):
-        found = found.get("detail", found.get("sentences", []))
-    if isinstance(found, str):
-        found = [found]
-    return tuple(str(item)[:200] for item in found) if isinstance(found, list) else ()
+        return ("it answered with something else than its state",), ""
+    if not isinstance(found, dict) or not isinstance(found.get("detail"), list):
+        return ("it answered with something else than its state",), ""
+    complaints = tuple(str(line)[:_SENTENCE] for line in found["detail"])
+    return complaints, _summary(found)
+
+
+def _summary(found: dict[str, Any]) -> str:
+    age = found.get("snapshot_age_seconds")
+    policies = found.get("policies") or []
+    if not isinstance(age, int | float) or not isinstance(policies, list):
+        return ""
+    names = sorted(
+        f"{policy.get('configuration')} r{policy.get('revision')}"
+        for policy in policies
+        if isinstance(policy, dict)
+    )
+    used = ", ".join(dict.fromkeys(names)) or "no policy"
+    return f"It serves {used} from scores that are {write_seconds(age)} old."
 
 
 def _unreached(seconds: float, why: str) -> Probe:
-    return Probe(reached=False, ready=False, seconds=seconds, sentences=(why,))
+    return Probe(reached=False, seconds=seconds, complaints=(why,))

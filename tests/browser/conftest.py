@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import Client
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -23,6 +22,7 @@ from scoring import snapshot as snapshots
 from scoring.api import ranking
 from scoring.models import Cluster
 from tests import rows
+from tests.browser.sessions import session_of
 from tests.components import require
 
 # Playwright keeps an event loop in this thread; our ORM calls here are blocking ones
@@ -89,14 +89,6 @@ def cluster(emptied: None) -> Cluster:
     cluster = rows.make_cluster()
     rows.collected(cluster, rows.motley())
     return cluster
-
-
-def session_of(user: User, url: str) -> Any:
-    """The cookie of somebody who is logged in; one test logs in by hand."""
-    client = Client()
-    client.force_login(user)
-    name = settings.SESSION_COOKIE_NAME
-    return {"name": name, "value": client.cookies[name].value, "url": url}
 
 
 @pytest.fixture

@@ -192,10 +192,10 @@ class TestKillSwitch:
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
-    status, text = 200, ""
+    text = ""
 
     def do_GET(self) -> None:
-        self.send_response(self.status)
+        self.send_response(200)
         self.end_headers()
         self.wfile.write(self.text.encode())
 
@@ -216,26 +216,41 @@ def extender() -> Iterator[Any]:
     server.server_close()
 
 
+SERVING = {
+    "snapshot_age_seconds": 12.4,
+    "policies": [{"configuration": "main", "revision": 3}],
+}
+
+
 class TestProbe:
     @pytest.mark.parametrize(
-        ("status", "text", "state", "words"),
+        ("text", "state", "words"),
         [
-            (200, "ready\n", OK, "Ready."),
-            (200, json.dumps({"detail": ["snapshot is 12 s old"]}), OK, "12 s old"),
-            (503, "no policy is loaded", WARN, "No policy is loaded."),
+            pytest.param(
+                json.dumps({"detail": [], **SERVING}),
+                OK,
+                "It serves main r3 from scores that are 12 s old.",
+                id="all is well",
+            ),
+            pytest.param(
+                json.dumps({"detail": ["the database does not answer"], **SERVING}),
+                WARN,
+                "The database does not answer.",
+                id="it complains",
+            ),
+            pytest.param("<html>", WARN, "something else", id="somebody else"),
+            pytest.param("[1]", WARN, "something else", id="other json"),
         ],
-        ids=["text", "json", "not ready"],
     )
     def test_extender_speaks(
         self,
         cluster: Cluster,
         extender: Any,
-        status: int,
         text: str,
         state: str,
         words: str,
     ) -> None:
-        extender.status, extender.text = status, text
+        extender.text = text
         cluster.extender_url = extender.url
         found = part(cluster, "Extender")
         assert found.state == state
@@ -253,7 +268,7 @@ class TestProbe:
                 f"http://127.0.0.1:{silent.server_address[1]}", timeout=0.1
             )
         assert not probe.reached
-        assert probe.sentences == ("it did not answer within a second",)
+        assert probe.complaints == ("it did not answer within a second",)
         assert probe.seconds < 1
 
 
