@@ -6,6 +6,7 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -147,9 +148,36 @@ def _unprivileged() -> str:
         components.missing("PostgreSQL refuses root, and there is no user postgres")
 
 
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A PostgreSQL cluster that a test may stop and start again."""
+
+    url: str
+    command: list[str]
+    log: Path
+    user: str
+    port: int
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[str]:
+        """The database URL, while the server runs."""
+        with running(self.command, self.log, user=self.user) as process:
+            wait_until(lambda: _serves(self.port), "postgres")
+            yield self.url
+            # SIGINT drops the clients; SIGTERM would wait for them
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+
+
 @contextlib.contextmanager
 def postgres(directory: Path) -> Iterator[str]:
     """The database URL of a fresh PostgreSQL cluster."""
+    with new_postgres(directory).running() as url:
+        yield url
+
+
+def new_postgres(directory: Path) -> Postgres:
+    """Make a PostgreSQL cluster, not yet running."""
     binaries = Path(components.require("postgres"))
     user = _unprivileged()
     home = directory / "postgres"
@@ -176,9 +204,8 @@ def postgres(directory: Path) -> Iterator[str]:
         *("-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={home}"),
         *("-c", "fsync=off"),
     ]
-    with running(command, directory / "postgres.log", user=user):
-        wait_until(lambda: _serves(port), "postgres")
-        yield f"postgres://bandmaster@127.0.0.1:{port}/postgres"
+    url = f"postgres://bandmaster@127.0.0.1:{port}/postgres"
+    return Postgres(url, command, directory / "postgres.log", user, port)
 
 
 def _serves(port: int) -> bool:

@@ -21,7 +21,15 @@ import pytest
 
 from scoring.lifeline import DESCRIPTOR_VARIABLE
 from tests.fleet import FleetNode, kubeconfig, node_list, openmetrics
-from tests.servers import Reply, postgres, prometheus, redis, scripted, wait_until
+from tests.servers import (
+    Reply,
+    new_postgres,
+    postgres,
+    prometheus,
+    redis,
+    scripted,
+    wait_until,
+)
 
 TICK_SECONDS = 1
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,36 +115,38 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         }
 
 
+def prepare(
+    directory: Path, sources: dict[str, str], broker_url: str, database_url: str
+) -> Installation:
+    """An installation with a migrated database and one cluster."""
+    environ = {
+        **os.environ,
+        **sources,
+        "DJANGO_SETTINGS_MODULE": "console.settings",
+        "BANDMASTER_DATA_DIR": str(directory / "data"),
+        "BANDMASTER_TICK_SECONDS": str(TICK_SECONDS),
+        "BANDMASTER_BROKER_URL": broker_url,
+        "BANDMASTER_DATABASE_URL": database_url,
+    }
+    script = PREPARE.format(tick=TICK_SECONDS)
+    subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=environ, check=True, timeout=120
+    )
+    return Installation(environ, database_url)
+
+
 @contextlib.contextmanager
 def installation(
     directory: Path, sources: dict[str, str], broker: str, database: str
 ) -> Iterator[Installation]:
     with contextlib.ExitStack() as stack:
-        environ = {
-            **os.environ,
-            **sources,
-            "DJANGO_SETTINGS_MODULE": "console.settings",
-            "BANDMASTER_DATA_DIR": str(directory / "data"),
-            "BANDMASTER_TICK_SECONDS": str(TICK_SECONDS),
-            "BANDMASTER_BROKER_URL": "",
-        }
-        if broker == "redis":
-            environ["BANDMASTER_BROKER_URL"] = stack.enter_context(redis(directory))
-        url = (
+        broker_url = stack.enter_context(redis(directory)) if broker == "redis" else ""
+        database_url = (
             stack.enter_context(postgres(directory))
             if database == "postgres"
             else f"sqlite:///{directory / 'bandmaster.sqlite3'}"
         )
-        environ["BANDMASTER_DATABASE_URL"] = url
-        script = PREPARE.format(tick=TICK_SECONDS)
-        subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=ROOT,
-            env=environ,
-            check=True,
-            timeout=60,
-        )
-        yield Installation(environ, url)
+        yield prepare(directory, sources, broker_url, database_url)
 
 
 @pytest.fixture
@@ -175,6 +185,36 @@ def test_two_clocks_do_not_double_the_ticks(
         with ready.worker(), ready.worker():
             wait_until(lambda: ready.good() >= 5, "five ticks")
         assert ready.closest() >= 0.7 * TICK_SECONDS
+
+
+def test_a_database_that_stops_and_comes_back_needs_no_restart(
+    tmp_path: Path, sources: dict[str, str]
+) -> None:
+    server = new_postgres(tmp_path)
+    with contextlib.ExitStack() as stack:
+        with server.running():
+            ready = prepare(tmp_path, sources, "", server.url)
+            worker = stack.enter_context(ready.worker())
+            wait_until(lambda: ready.good() >= 1, "a tick")
+        time.sleep(3 * TICK_SECONDS)
+        with server.running():
+            before = ready.good()
+            wait_until(lambda: ready.good() >= before + 2, "ticks after the return")
+            assert worker.poll() is None
+            worker.kill()
+
+
+def test_a_locked_database_only_delays_the_tick(embedded: Installation) -> None:
+    with embedded.worker() as worker:
+        wait_until(lambda: embedded.good() >= 1, "a tick")
+        path = embedded.database.removeprefix("sqlite:///")
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as held:
+            held.execute("BEGIN IMMEDIATE")
+            time.sleep(3 * TICK_SECONDS)
+            held.execute("ROLLBACK")
+        before = embedded.good()
+        wait_until(lambda: embedded.good() >= before + 2, "ticks after the lock")
+        assert worker.poll() is None
 
 
 def test_worker_ends_with_its_supervisor(embedded: Installation) -> None:
