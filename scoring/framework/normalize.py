@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scoring.framework.plugin import NO_DATUM
 from scoring.framework.types import (
     MAX_NODE_SCORE,
     MIN_NODE_SCORE,
@@ -115,7 +116,7 @@ def _count_unknown(ordered: Floats) -> int:
 
 def _fill(loads: Floats, ordered: Floats, unknown: int) -> Floats:
     median = lower_median(ordered, unknown)
-    return np.where(loads < 0, median - 1.0 - loads, loads)
+    return np.where(loads < 0, median + (NO_DATUM - loads), loads)
 
 
 def _round_half_up(values: Floats) -> Ints:
