@@ -111,7 +111,8 @@ async function look() {
     headers: { Accept: "application/json" },
     signal: AbortSignal.timeout(10_000),
   });
-  if (answer.status === 401 || answer.status === 403) return stop();
+  // a redirect leads to a page that asks for something first
+  if (answer.status === 401 || answer.status === 403 || answer.redirected) return stop();
   if (answer.status !== 200 && answer.status !== 204) throw new Error(answer.status);
   failures = 0;
   connection.hidden = true;

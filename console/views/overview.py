@@ -17,7 +17,7 @@ from console.views.components import components
 from console.views.shell import ShellRequest, cluster_page, load_shell
 from scoring.api.ranking import REFUSED, RankedRow, Ranking, policies, rank
 from scoring.framework.types import Age
-from scoring.models import Cluster
+from scoring.models import Cluster, Tick
 
 _EXTREMES = 5
 _BUCKETS = 10
@@ -75,6 +75,7 @@ def overview(request: ShellRequest) -> HttpResponse:
         "configurations": _heads(cluster),
         "policies": found,
         "ranking": ranking,
+        "warnings": _warnings(cluster),
         "fleet": None if ranking is None else fleet(ranking),
     }
     return render(request, "console/overview.html", context)
@@ -83,6 +84,14 @@ def overview(request: ShellRequest) -> HttpResponse:
 def _heads(cluster: Cluster) -> list[SchedulerConfiguration]:
     rows = SchedulerConfiguration.objects.filter(cluster=cluster, head__isnull=False)
     return list(rows.select_related("head").order_by("name"))
+
+
+def _warnings(cluster: Cluster) -> list[str]:
+    done = Tick.objects.filter(cluster=cluster).exclude(outcome=Tick.Outcome.RUNNING)
+    newest: list[str] | None = (
+        done.order_by("-pk").values_list("warnings", flat=True).first()
+    )
+    return newest or []
 
 
 def fleet(ranking: Ranking) -> Fleet:

@@ -78,6 +78,7 @@ class Shell:
     freshness: Freshness
     version: str
     neutral: tuple[NeutralNotice, ...]
+    faults: tuple[str, ...] = ()  # sentences of the newest finished tick
 
 
 class ShellRequest(HttpRequest):
@@ -113,7 +114,17 @@ def load_shell(name: str) -> Shell:
         freshness=freshness(cluster),
         version=version_tag(cluster, notices),
         neutral=notices,
+        faults=tick_faults(cluster),
     )
+
+
+def tick_faults(cluster: Cluster) -> tuple[str, ...]:
+    """What the newest finished tick complains of; `cluster` comes from `_heads`."""
+    found = (
+        ("Prometheus", getattr(cluster, "tick_prometheus_error", "")),
+        ("API server", getattr(cluster, "tick_cluster_error", "")),
+    )
+    return tuple(f"{part}: {sentence}" for part, sentence in found if sentence)
 
 
 def freshness(cluster: Cluster) -> Freshness:
@@ -148,6 +159,8 @@ def _heads() -> Any:
             collected_at=Subquery(snapshots.values("collected_at")[:1]),
             tick_id=Subquery(done.values("pk")[:1]),
             tick_outcome=Subquery(done.values("outcome")[:1]),
+            tick_prometheus_error=Subquery(done.values("prometheus_error")[:1]),
+            tick_cluster_error=Subquery(done.values("cluster_error")[:1]),
         )
         .order_by("pk")
     )

@@ -144,6 +144,8 @@ def test_sort_and_open_by_keyboard_alone(
     page.keyboard.press("Enter")
     expect(page.locator("th[aria-sort=descending] #sort-use")).to_have_count(1)
     assert focused(page) == "sort-use"
+    assert "sort=-use" in (page.get_attribute("#export", "href") or "")
+    assert page.input_value("#f-sort") == "-use"
     assert "sort=-use" in page.url
     page.focus(f"#{order(page)[0].replace('n-', 'why-', 1)}")
     page.keyboard.press("Enter")

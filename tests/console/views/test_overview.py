@@ -98,6 +98,22 @@ def test_a_failed_tick_is_told_with_its_effect(
     assert "node-0001" in page  # the last good state stays
 
 
+def test_a_failed_tick_is_told_on_the_ranking(
+    browser: Client, cluster: Cluster
+) -> None:
+    rows.collected(cluster, rows.draft((rows.node(1), rows.node(2))))
+    rows.failed_tick(cluster, prometheus_error="Prometheus is down: start it")
+    page = body(browser, PAGE + "nodes")
+    assert "Prometheus: Prometheus is down: start it" in page
+    assert "node-0001" in page
+
+
+def test_warnings_are_shown(browser: Client, cluster: Cluster) -> None:
+    draft = rows.draft((rows.node(1), rows.node(2)))
+    rows.collected(cluster, draft, warnings=["2 series name no node: <b>"])
+    assert "2 series name no node: &lt;b&gt;" in body(browser)
+
+
 def test_nodes_without_data_are_attention(cluster: Cluster) -> None:
     draft = rows.draft((rows.node(1), rows.node(2)))
     rows.collected(cluster, rows.without_data(draft, 0))
