@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_BACK_OFF = 1.0  # seconds; podInitialBackoffSeconds
 LONGEST_BACK_OFF = 10.0  # seconds; podMaxBackoffSeconds
+PATIENCE = 10.0  # seconds of faults before one is told: an extender may be starting
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,23 @@ class _Wait:
 class Announcer:
     """Logs a state once when it begins, not each time it is met."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._states: dict[str, str] = {}
+        self._faulty_since: dict[str, float] = {}
+
+    def fault(self, subject: str, sentence: str) -> None:
+        """`subject` is faulty; told once it has been so for PATIENCE."""
+        now = self._clock()
+        if now - self._faulty_since.setdefault(subject, now) >= PATIENCE:
+            self._tell(subject, sentence)
 
     def state(self, subject: str, sentence: str) -> None:
         """`subject` is now as `sentence` says; an empty one is not worth a line."""
+        self._faulty_since.pop(subject, None)
+        self._tell(subject, sentence)
+
+    def _tell(self, subject: str, sentence: str) -> None:
         if self._states.get(subject, "") == sentence:
             return
         self._states[subject] = sentence
@@ -101,7 +114,7 @@ class Scheduler:
         self._cluster = cluster
         self._document = document
         self._clock = clock
-        self._announcer = Announcer()
+        self._announcer = Announcer(clock)
         self._scheduler_names = Stock().scheduler_names
         self._extenders: tuple[Extender, ...] = ()
         self._waits: dict[str, _Wait] = {}
@@ -150,7 +163,7 @@ class Scheduler:
         try:
             totals = self._filtered(pod, candidates)
         except ExtenderError as exc:
-            self._announcer.state("filter", f"{exc}: pods wait for it")
+            self._announcer.fault("filter", f"{exc}: pods wait for it")
             return self._back_off(one)
         if not totals:
             return self._back_off(one)
@@ -174,7 +187,7 @@ class Scheduler:
             except ExtenderError as exc:
                 if not extender.entry.ignorable:
                     raise
-                self._announcer.state("filter", f"{exc}: going on without its filter")
+                self._announcer.fault("filter", f"{exc}: going on without its filter")
                 continue
             self._announcer.state("filter", "")
             totals = {name: total for name, total in totals.items() if name in passed}
@@ -191,7 +204,7 @@ class Scheduler:
                 scores = extender.prioritize(pod, nodes)
             except ExtenderError as exc:
                 sentence = f"{exc}: going on without its scores"
-                self._announcer.state("prioritize", sentence)
+                self._announcer.fault("prioritize", sentence)
                 continue
             sentence = f"scores come from {extender.entry.address}"
             self._announcer.state("prioritize", sentence)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 import random
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ import pytest
 from scoring.simulation.pods import Pod
 from scoring.simulator.cluster import SimulatedCluster
 from scoring.simulator.scheduler import DocumentWatch, Scheduler
+from tests.scoring.extender import material
+from tests.scoring.extender.wsgicall import Client
 from tests.scoring.simulation.worlds import START
 from tests.scoring.simulator.documents import KEY, QUERY, document, entry
-from tests.scoring.simulator.scripted import Scripted, ok, scripted
+from tests.scoring.simulator.scripted import Reply, Scripted, ok, scripted
 
 
 class Stage:
@@ -164,6 +167,8 @@ def test_an_extender_that_fails_is_left_out_and_told_once(
     script.answer("filter", {}, 500)
     script.answer("prioritize", {}, 500)
     stage.publish(entry(script.url, filterVerb="filter"))
+    assert stage.live(9)
+    assert len(lines(caplog)) == 1  # it may be starting
     assert len(stage.live(40)) >= 5
     at = f"the extender at {script.url}/extender/default answered 500"
     assert lines(caplog)[1:] == [
@@ -184,6 +189,41 @@ def test_pods_wait_for_an_extender_that_may_not_be_ignored(
     stage.publish(entry(script.url, filterVerb="filter", ignorable=False))
     assert stage.live(20) == []
     assert lines(caplog)[-1].endswith("answered 500: pods wait for it")
+
+
+def test_the_products_extender_keeps_pods_off_busy_nodes(
+    stage: Stage, script: Scripted, tmp_path: Path
+) -> None:
+    quiet = "fast-01"
+    use = {name: 0.05 if name == quiet else 0.9 for name in stage.usable}
+    client = Client(tmp_path, now=START).load(
+        material.facts(material.policy(material.LIMITED), of=material.snapshot(use))
+    )
+
+    def answer(body: dict[str, Any]) -> Reply:
+        seen = script.seen[-1]
+        path, _, query = seen.path.partition("?")
+        reply = client.post(
+            path,
+            json.dumps(body).encode(),
+            query,
+            authorization=seen.headers["Authorization"],
+        )
+        return reply.status, reply.body
+
+    script.replies.update(prioritize=answer, filter=answer)
+    url = script.url.removeprefix("http://")
+    ours = {
+        "urlPrefix": f"http://bandmaster:{material.KEY}@{url}/extender/default",
+        "prioritizeVerb": f"prioritize?{material.QUERY}",
+    }
+    stage.publish(entry(script.url, **ours))
+    assert {pod.node for pod in stage.live(30)} == {quiet}
+    stage.publish(entry(script.url, **ours, filterVerb=f"filter?{material.QUERY}"))
+    assert {pod.node for pod in stage.live(30)} == {quiet}
+    assert any("/filter" in seen.path for seen in script.seen)
+    stage.publish(entry(script.url))  # a wrong key: neither scores nor a stop
+    assert len({pod.node for pod in stage.live(60)}) > 2
 
 
 def test_pods_of_other_schedulers_are_left_alone(stage: Stage) -> None:
