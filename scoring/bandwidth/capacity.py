@@ -6,8 +6,7 @@ Reported speeds are trusted only within what hardware has: an unknown one reads
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median_low
 
@@ -39,17 +38,15 @@ class Capacity:
         return min(GLITCH_RATE, GLITCH_FACTOR * self.bytes_per_second)
 
 
-def node_speed(speeds: Mapping[str, float]) -> float:
-    """The sum of the credible speeds by device; 0 when there is none."""
-    return math.fsum(
-        speed
-        for device, speed in speeds.items()
-        if has_real_speed(device) and SLOWEST < speed <= FASTEST
-    )
+def credible_speed(device: str, speed: float) -> float:
+    """`speed` in bytes per second when a wire can have it, else 0."""
+    if SLOWEST < speed <= FASTEST and has_real_speed(device):
+        return speed
+    return 0.0
 
 
 def capacities(node_speeds: Iterable[float]) -> tuple[Capacity, ...]:
-    """One capacity per node, from `node_speed` of each."""
+    """One capacity per node, from the sum of its credible speeds; 0 = unknown."""
     listed = tuple(node_speeds)
     known = [speed for speed in listed if speed > 0]
     fallback = (
@@ -57,4 +54,6 @@ def capacities(node_speeds: Iterable[float]) -> tuple[Capacity, ...]:
         if known
         else Capacity(ASSUMED, FROM_NOTHING)
     )
-    return tuple(Capacity(s, FROM_SPEED) if s > 0 else fallback for s in listed)
+    # a fleet has few kinds of node: one value for each kind
+    kinds = {speed: Capacity(speed, FROM_SPEED) for speed in set(known)}
+    return tuple(kinds.get(speed, fallback) for speed in listed)

@@ -6,14 +6,13 @@ added up. No data is never "idle": what is not known is NaN and says why.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import is_
 
 import numpy as np
 
-from scoring.bandwidth.capacity import Capacity, capacities, node_speed
+from scoring.bandwidth.capacity import Capacity, capacities, credible_speed
 from scoring.bandwidth.devices import counts
 from scoring.bandwidth.freshness import Measures, keep_last_good
 from scoring.bandwidth.identity import (
@@ -72,13 +71,34 @@ class Observation:
 
 @dataclass(slots=True)
 class _Direction:
-    """Per node: device -> rate, and whether some series could not be used."""
+    """Device -> row of a node -> value, and the rows with a series that is unusable.
 
-    devices: list[dict[str, float] | None]
+    In this order, and not the other way, because names of devices are few: thousands
+    of small dicts would set off the garbage collector in every tick.
+    """
+
+    values: dict[str, dict[int, float]]
     invalid: set[int]
 
-    def totals(self) -> Floats32:
-        return np.array([_total(devices) for devices in self.devices], dtype=np.float32)
+    def totals(self, count: int) -> Floats32:
+        """The sum over devices; NaN unless at least one of them is known."""
+        total = np.full(count, np.nan)
+        for values in self.values.values():
+            rows = np.fromiter(values.keys(), np.intp, len(values))
+            rates = np.fromiter(values.values(), np.float64, len(values))
+            rows, rates = rows[~np.isnan(rates)], rates[~np.isnan(rates)]
+            total[rows] = np.nan_to_num(total[rows], nan=0.0) + rates
+        return total.astype(np.float32)
+
+    def devices(self, count: int) -> list[tuple[str, ...]]:
+        """The names of each node's devices; equal ones are one and the same tuple."""
+        names: list[tuple[str, ...]] = [()] * count
+        for device in sorted(self.values):
+            longer: dict[tuple[str, ...], tuple[str, ...]] = {}
+            for row in self.values[device]:
+                before = names[row]
+                names[row] = longer.setdefault(before, (*before, device))
+        return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +124,18 @@ def observe(
     receive_rows, transmit_rows, age_rows, cpu_rows = (
         [identities.matches[key].row for key in part] for part in keys
     )
-    receive = _by_device(answers.receive, receive_rows, count)
+    receive = _by_device(answers.receive, receive_rows)
     links = _capacities(answers, identities.matches, nodes, previous)
     rules = _rules(identities, count)
     raw = _Raw(
         receive,
-        transmit=_by_device(answers.transmit, transmit_rows, count),
+        transmit=_by_device(answers.transmit, transmit_rows),
         cpu=_per_node(answers.cpu, cpu_rows, count, np.fmax),
         age=_per_node(answers.age, age_rows, count, np.fmin),
     )
     fresh, causes = _judge(raw, links, rules)
     measures, kept = keep_last_good(fresh, nodes, previous, answers.at)
-    found = _Found(receive, links, rules, _explain(causes, kept, fresh))
+    found = _Found(receive.devices(count), links, rules, _explain(causes, kept, fresh))
     rows = _rows(nodes, found, previous)
     recent = measures.sample_age <= DEFAULT_MAX_SAMPLE_AGE
     with_data = int((np.isfinite(measures.receive) & recent).sum())
@@ -128,29 +148,23 @@ def observe(
     return Observation(rows, measures, with_data, unmatched, warnings)
 
 
-def _by_device(series: tuple[Series, ...], rows: list[int], count: int) -> _Direction:
+def _by_device(series: tuple[Series, ...], rows: list[int]) -> _Direction:
     """`rows` says to which node each of the series belongs; below 0 to none."""
-    found = _Direction([None] * count, set())
+    found = _Direction({}, set())
     for one, row in zip(series, rows, strict=True):
         device = one.labels.get("device", "")
         if row < 0 or not counts(device):
             continue
-        devices = found.devices[row]
-        if devices is None:
-            devices = found.devices[row] = {}
-        if math.isnan(one.value):
+        values = found.values.get(device)
+        if values is None:
+            values = found.values[device] = {}
+        value = one.value
+        if value != value:  # NaN; a call for it costs more than the rest
             found.invalid.add(row)
-            devices.setdefault(device, math.nan)
-            continue
-        known = devices.get(device, math.nan)
-        devices[device] = one.value if math.isnan(known) else max(known, one.value)
+            values.setdefault(row, value)
+        elif not values.get(row, -1.0) >= value:  # also true for a NaN that is there
+            values[row] = value
     return found
-
-
-def _total(devices: dict[str, float] | None) -> float:
-    """The sum over devices; NaN unless at least one of them is known."""
-    known = [rate for rate in (devices or {}).values() if not math.isnan(rate)]
-    return math.fsum(known) if known else math.nan
 
 
 def _per_node(
@@ -177,8 +191,11 @@ def _capacities(
     if answers.speeds is not None:
         found = (matches.get(key_of(one.labels)) for one in answers.speeds)
         rows = [match.row if match else UNMATCHED for match in found]
-        links = _by_device(answers.speeds, rows, len(nodes)).devices
-        return capacities(node_speed(devices or {}) for devices in links)
+        speeds = [0.0] * len(nodes)
+        for device, values in _by_device(answers.speeds, rows).values.items():
+            for row, speed in values.items():
+                speeds[row] += credible_speed(device, speed)
+        return capacities(speeds)
     if previous is None:
         return capacities(0.0 for _ in nodes)
     table = previous.table
@@ -205,7 +222,7 @@ def _judge(
     raw: _Raw, links: tuple[Capacity, ...], rules: list[str]
 ) -> tuple[Measures, list[str]]:
     """Quality and cause per node, before any earlier value is considered."""
-    received, sent = raw.receive.totals(), raw.transmit.totals()
+    received, sent = raw.receive.totals(len(rules)), raw.transmit.totals(len(rules))
     highest = np.array([link.highest_rate for link in links], dtype=np.float32)
     # NaN compares false: an unknown direction is no glitch
     glitch = (received > highest) | (sent > highest)
@@ -250,7 +267,7 @@ def _explain(causes: list[str], kept: Bools, fresh: Measures) -> list[str]:
 class _Found:
     """What the rows of the node table say besides what the API server said."""
 
-    receive: _Direction
+    devices: list[tuple[str, ...]]
     links: tuple[Capacity, ...]
     rules: list[str]
     causes: list[str]
@@ -275,7 +292,6 @@ def _rows(
 
 
 def _row(node: NodeRow, found: _Found, i: int, known: NodeRow | None) -> NodeRow:
-    devices = found.receive.devices[i]
     link = found.links[i]
     row = NodeRow(
         node.name,
@@ -289,7 +305,7 @@ def _row(node: NodeRow, found: _Found, i: int, known: NodeRow | None) -> NodeRow
         link.bytes_per_second,
         link.origin,
         found.rules[i],
-        tuple(sorted(devices)) if devices else (),
+        found.devices[i],
         found.causes[i],
     )
     return known if known is not None and known == row else row
@@ -328,6 +344,8 @@ def _identity_warnings(
 def _with_two_exporters(
     matched: Mapping[Key, Match], nodes: tuple[NodeRow, ...]
 ) -> list[str]:
+    if len({match.row for match in matched.values()}) == len(matched):
+        return []
     first: dict[int, str] = {}
     twice: set[int] = set()
     for key, match in matched.items():

@@ -10,27 +10,26 @@ from scoring.bandwidth.capacity import (
     GLITCH_RATE,
     Capacity,
     capacities,
-    node_speed,
+    credible_speed,
 )
 
 
 @pytest.mark.parametrize(
-    ("speeds", "expected"),
+    ("device", "speed", "expected"),
     [
-        pytest.param({"eth0": 1.25e9}, 1.25e9, id="one link"),
-        pytest.param({"eth0": 1.25e9, "eth1": 1.25e9}, 2.5e9, id="two links add up"),
-        pytest.param({"eth0": 1.25e9, "veth1": 1.25e9}, 1.25e9, id="a veth does not"),
-        pytest.param({"eth0": 1.25e9, "br0": 1.25e9}, 1.25e9, id="nor a bridge"),
-        pytest.param({"eth0": -125000.0}, 0.0, id="unknown speed"),
-        pytest.param({"eth0": 0.0}, 0.0, id="zero"),
-        pytest.param({"eth0": 1e6}, 0.0, id="too slow to be one"),
-        pytest.param({"eth0": 1.1e11}, 0.0, id="too fast to be one"),
-        pytest.param({"eth0": float("nan")}, 0.0, id="not a number"),
-        pytest.param({}, 0.0, id="absent"),
+        pytest.param("eth0", 1.25e9, 1.25e9, id="a link"),
+        pytest.param("eth0", 1e11, 1e11, id="the fastest link"),
+        pytest.param("veth1", 1.25e9, 0.0, id="a veth invents its speed"),
+        pytest.param("br0", 1.25e9, 0.0, id="so does a bridge"),
+        pytest.param("eth0", -125000.0, 0.0, id="K17 unknown speed"),
+        pytest.param("eth0", 0.0, 0.0, id="K17 zero"),
+        pytest.param("eth0", 1e6, 0.0, id="too slow to be one"),
+        pytest.param("eth0", 1.1e11, 0.0, id="too fast to be one"),
+        pytest.param("eth0", float("nan"), 0.0, id="not a number"),
     ],
 )
-def test_only_credible_speeds_count(speeds: dict[str, float], expected: float) -> None:
-    assert node_speed(speeds) == expected
+def test_only_credible_speeds_count(device: str, speed: float, expected: float) -> None:
+    assert credible_speed(device, speed) == expected
 
 
 def test_unknown_speed_falls_to_the_median_of_the_fleet() -> None:

@@ -97,6 +97,7 @@ def test_a_single_sample_in_the_window_is_missing_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
+        pytest.param([("eth0", NAN), ("eth0", 1e6)], 1e6, id="a later good value"),
         pytest.param([("eth0", 1e6), ("eth1", 2e6)], 3e6, id="K18 links add up"),
         pytest.param(
             [("eth0", 1e6), ("bond0", 1e6), ("veth1", 9e6), ("eth0.100", 1e6)],
@@ -113,6 +114,16 @@ def test_devices_of_a_node(parts: list[tuple[str, float]], expected: float) -> N
     rates = tuple(series("a", rate, device) for device, rate in parts)
     seen = observe(answers(receive=rates), NODES, None)
     assert receive(seen)[0] == pytest.approx(expected, nan_ok=True)
+
+
+def test_capacities_of_a_node_s_links_add_up() -> None:
+    speeds = (
+        *(series("a", 1.25e9), series("a", 2.5e9, "eth1"), series("a", 9e9, "br0")),
+        *(series("b", -125000.0), series("", 9e9, instance="stranger")),
+    )
+    seen = observe(answers(speeds=speeds), NODES, None)
+    assert [row.receive_capacity for row in seen.rows] == [3.75e9, 3.75e9]
+    assert [r.capacity_origin for r in seen.rows] == ["link speed", "fleet median"]
 
 
 def test_two_exporters_of_one_node_are_counted_once() -> None:
