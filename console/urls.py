@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.templatetags.static import static
 from django.urls import include, path
+from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView
 
 from console.views import accounts, neutral, nodes, overview
@@ -23,5 +25,6 @@ urlpatterns = [
     path("c/<slug:cluster>/nodes.csv", nodes.nodes_csv, name="nodes-csv"),
     path("api/v1/", include("scoring.api.urls")),
     path("api/v1/schema", SpectacularAPIView.as_view(), name="api-schema"),
+    path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("admin/", admin.site.urls),
 ]

@@ -82,6 +82,10 @@ def test_strict_policy_on_every_page(browser: Client, cluster: Cluster) -> None:
         assert " onclick=" not in text
 
 
+def test_the_admin_has_an_icon_too(client: Client) -> None:
+    assert client.get("/favicon.ico")["Location"] == "/static/favicon.svg"
+
+
 def test_forms_from_elsewhere_change_nothing(cluster: Cluster, ana: Any) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(ana)

@@ -49,6 +49,13 @@ def test_first_visit_says_what_comes(browser: Client, cluster: Cluster) -> None:
     assert "Nothing has been collected yet." in page
 
 
+def test_failures_from_the_start_point_at_the_cause(
+    browser: Client, cluster: Cluster
+) -> None:
+    rows.failed_tick(cluster, prometheus_error="Prometheus is down: start it")
+    assert "No collection has succeeded yet" in body(browser)
+
+
 def test_fleet_at_a_glance(
     browser: Client, cluster: Cluster, django_assert_max_num_queries: Any
 ) -> None:
