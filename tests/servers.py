@@ -125,9 +125,9 @@ def backfill(directory: Path, openmetrics: str) -> None:
 
 
 @contextlib.contextmanager
-def redis(directory: Path) -> Iterator[str]:
+def redis(directory: Path, port: int = 0) -> Iterator[str]:
     """The broker URL of a Redis that writes nothing to disk."""
-    port = free_port()
+    port = port or free_port()
     command = [
         components.require("redis-server"),
         *("--port", str(port), "--bind", "127.0.0.1"),

@@ -23,6 +23,7 @@ from scoring.lifeline import DESCRIPTOR_VARIABLE
 from tests.fleet import FleetNode, kubeconfig, node_list, openmetrics
 from tests.servers import (
     Reply,
+    free_port,
     new_postgres,
     postgres,
     prometheus,
@@ -76,16 +77,19 @@ class Installation:
         return min(b - a for a, b in itertools.pairwise(starts))
 
     @contextlib.contextmanager
-    def worker(self, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
-        extra = more.pop("environ", {})
-        process = subprocess.Popen(
-            [sys.executable, "-c", WORKER],
-            cwd=ROOT,
-            env={**self.environ, **extra},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            **more,
-        )
+    def worker(
+        self, log: Path = Path(os.devnull), lifeline: int | None = None
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        watched = {} if lifeline is None else {DESCRIPTOR_VARIABLE: str(lifeline)}
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-c", WORKER],
+                cwd=ROOT,
+                env={**self.environ, **watched},
+                pass_fds=() if lifeline is None else (lifeline,),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
         try:
             yield process
         finally:
@@ -204,6 +208,25 @@ def test_a_database_that_stops_and_comes_back_needs_no_restart(
             worker.kill()
 
 
+def test_a_redis_that_stops_and_comes_back_needs_no_restart(
+    tmp_path: Path, sources: dict[str, str]
+) -> None:
+    port, log = free_port(), tmp_path / "worker.log"
+    with contextlib.ExitStack() as stack:
+        with redis(tmp_path, port) as broker:
+            database = f"sqlite:///{tmp_path / 'bandmaster.sqlite3'}"
+            ready = prepare(tmp_path, sources, broker, database)
+            worker = stack.enter_context(ready.worker(log))
+            wait_until(lambda: ready.good() >= 1, "a tick")
+        time.sleep(3 * TICK_SECONDS)
+        with redis(tmp_path, port):
+            before = ready.good()
+            wait_until(lambda: ready.good() >= before + 2, "ticks after the return")
+            assert worker.poll() is None
+            worker.kill()
+    assert "Traceback" not in log.read_text()
+
+
 def test_a_locked_database_only_delays_the_tick(embedded: Installation) -> None:
     with embedded.worker() as worker:
         wait_until(lambda: embedded.good() >= 1, "a tick")
@@ -219,8 +242,7 @@ def test_a_locked_database_only_delays_the_tick(embedded: Installation) -> None:
 
 def test_worker_ends_with_its_supervisor(embedded: Installation) -> None:
     reader, writer = os.pipe()
-    watched = {DESCRIPTOR_VARIABLE: str(reader)}
-    with embedded.worker(environ=watched, pass_fds=(reader,)) as worker:
+    with embedded.worker(lifeline=reader) as worker:
         os.close(reader)
         wait_until(lambda: embedded.good() >= 1, "a tick")
         os.close(writer)
