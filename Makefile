@@ -57,12 +57,12 @@ e2e-long: environment-dev ## every minor, every public file
 screenshots: environment-dev ## take the pictures of docs/screenshots
 	@exec $(PY) -m tests.browser.screenshots $(ARGS)
 
-pins: environment-dev ## compile requirements*.txt from requirements*.in
+pins: environment-dev ## compile requirements*.txt (ARGS=--upgrade for newer versions)
 	.venv/bin/uv pip compile requirements.in --output-file requirements.txt $(PIN_OPTIONS)
 	.venv/bin/uv pip compile requirements-dev.in --output-file requirements-dev.txt $(PIN_OPTIONS)
 
 PIN_OPTIONS := --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --custom-compile-command "make pins"
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make pins" $(ARGS)
 
 clean: ## remove the environment and caches; the data in var/ stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console.supervisor import children, datadir, keys, ports
-from console.supervisor.options import Options, parse
+from console.supervisor.options import Options, parse, setting
 from console.supervisor.process import Inheritance
 from console.supervisor.refusal import Refusal
 from console.supervisor.supervise import Supervisor
@@ -117,6 +117,11 @@ def _announce(supervisor: Supervisor, options: Options, began: float) -> None:
         say(f"ready after {time.monotonic() - began:.1f} s")
         say(f"pages     {options.web_url}")
         say(f"extender  {options.extender_url}/extender/")
+        if options.is_public and not setting(os.environ, "ALLOWED_HOSTS"):
+            say(
+                "browsers elsewhere are refused: name what they call this machine in "
+                "BANDMASTER_ALLOWED_HOSTS"
+            )
     elif not supervisor.is_stopping():
         names = " and ".join(supervisor.unready())
         say(f"{names}: no answer yet, the messages above say why")

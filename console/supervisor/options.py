@@ -29,6 +29,11 @@ class Options:
         return _ANY_ADDRESS.get(self.host, self.host)
 
     @property
+    def is_public(self) -> bool:
+        """Whether other machines can reach it under a name we cannot know."""
+        return self.host in _ANY_ADDRESS
+
+    @property
     def web_url(self) -> str:
         return f"http://{bracketed(self.reachable_host)}:{self.port}/"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import free_port
+from tests.servers import free_port, postgres
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -122,3 +122,14 @@ def test_an_unreachable_database_is_one_sentence(tmp_path: Path) -> None:
     assert "the database cannot be used (" in output
     assert "Traceback" not in output
     assert "S3cret" not in output
+
+
+def test_postgresql_is_migrated_and_left_to_its_own_backups(tmp_path: Path) -> None:
+    (tmp_path / "server").mkdir()
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    with postgres(tmp_path / "server") as url:
+        assert manage(data_dir, "prepare_database", url=url) == (0, "")
+        assert manage(data_dir, "migrate", "console", "0001", url=url)[0] == 0
+        assert manage(data_dir, "prepare_database", url=url) == (0, "")
+    assert backups(data_dir) == []
