@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
 from celery import Celery, bootsteps, signals
 from celery.beat import EmbeddedService
+from celery.platforms import SecurityWarning
 from click import Option
 from django.conf import settings
 from kombu import Exchange, Queue
@@ -38,6 +40,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 filequeue.register()
 
+# about pickle, which is not accepted here; it would be the first thing root reads
+warnings.filterwarnings("ignore", category=SecurityWarning)
+
 app = Celery("bandmaster")
 
 
@@ -58,6 +63,8 @@ app.conf.update(
     **_broker(),
     broker_connection_retry_on_startup=True,
     broker_connection_timeout=3,
+    broker_connection_max_retries=None,  # a worker never gives its broker up
+    worker_cancel_long_running_tasks_on_connection_loss=True,
     task_publish_retry_policy={"max_retries": 1, "interval_start": 0.2},
     task_serializer="json",
     accept_content=["json"],
