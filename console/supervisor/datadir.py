@@ -53,7 +53,7 @@ def lock(data_dir: Path, url: str, say: Callable[[str], None]) -> int:
     lasts until its last child is gone, and this call waits for that.
     Raises Refusal when another supervisor is alive.
     """
-    descriptor = os.open(data_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = _open(data_dir / LOCK_NAME)
     deadline = time.monotonic() + ORPHANS_SECONDS
     told = False
     while not _try_lock(descriptor):
@@ -72,6 +72,16 @@ def lock(data_dir: Path, url: str, say: Callable[[str], None]) -> int:
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "url": url}).encode(), 0)
     return descriptor
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as exc:
+        raise Refusal(
+            f"{path} cannot be used ({exc.strerror}): run as the user that owns it, "
+            "or choose another data directory with BANDMASTER_DATA_DIR"
+        ) from exc
 
 
 def _already_runs(data_dir: Path, pid: int, url: str) -> str:

@@ -22,7 +22,7 @@ def refuse_busy(address: Address) -> None:
     """Bind and let go. Raises Refusal with what to do when that fails."""
     try:
         listener = _listen(address.host, address.port)
-    except OSError as exc:
+    except (OSError, UnicodeError) as exc:  # a name that cannot be one is the latter
         raise Refusal(_sentence(address, exc)) from exc
     listener.close()
 
@@ -49,13 +49,14 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _sentence(address: Address, exc: OSError) -> str:
-    if exc.errno == errno.EADDRINUSE:
+def _sentence(address: Address, exc: OSError | UnicodeError) -> str:
+    number = exc.errno if isinstance(exc, OSError) else 0
+    if number == errno.EADDRINUSE:
         return (
             f"port {address.port} on {address.host} is in use: stop what uses it, "
             f"or choose another with {address.flag}"
         )
-    if exc.errno == errno.EACCES:
+    if number == errno.EACCES:
         return (
             f"port {address.port} may not be used by this user: "
             f"choose one above 1023 with {address.flag}"

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from console.supervisor.children import Child
 from console.supervisor.process import Inheritance, Supervised
+from console.supervisor.refusal import Refusal
 from console.supervisor.wakeup import Wakeup
 
 PROBE_INTERVAL = 0.1  # seconds, while something is not ready
@@ -42,7 +43,13 @@ class Supervisor:
         A request to stop ends the command: each of its transactions is all or
         nothing. The other children are watched meanwhile.
         """
-        process = self._inheritance.popen(argv, environ, capture=capture)
+        try:
+            process = self._inheritance.popen(argv, environ, capture=capture)
+        except OSError as exc:
+            raise Refusal(
+                f"{argv[0]} cannot be started ({exc.strerror}): use a Python that "
+                "this user may run"
+            ) from exc
         while process.poll() is None:
             if self.is_stopping():
                 process.terminate()

@@ -77,6 +77,12 @@ def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
         datadir.make_private(tmp_path / "var")
 
 
+def test_a_lock_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    (tmp_path / datadir.LOCK_NAME).mkdir()
+    with pytest.raises(Refusal, match=r"up.lock cannot be used .Is a directory.: run"):
+        datadir.lock(tmp_path, "http://127.0.0.1:9/", print)
+
+
 def test_a_living_supervisor_is_named(tmp_path: Path) -> None:
     holder = hold(
         tmp_path, json.dumps({"pid": os.getppid(), "url": "http://127.0.0.1:8000/"})

@@ -30,7 +30,7 @@ def test_a_busy_port_is_named(option: int | None) -> None:
     )
 
 
-@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid"])
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "x" * 70])
 def test_an_address_of_another_machine_is_refused(host: str) -> None:
     with pytest.raises(Refusal, match="is not an address of this machine: write"):
         refuse_busy(Address(host, free_port(), "--port"))

@@ -16,6 +16,7 @@ from console.supervisor import process
 from console.supervisor.children import Child, Probe
 from console.supervisor.ports import free_port
 from console.supervisor.process import Inheritance, Supervised, describe_exit
+from console.supervisor.refusal import Refusal
 from console.supervisor.supervise import Supervisor
 from console.supervisor.wakeup import Wakeup
 from tests.servers import wait_until
@@ -148,6 +149,11 @@ def test_a_program_that_is_missing_is_one_sentence(fixture: Fixture) -> None:
     assert fixture.said == [
         "one cannot be started (No such file or directory): starting it again in 0.5 s"
     ]
+
+
+def test_a_command_that_cannot_be_run_is_refused(fixture: Fixture) -> None:
+    with pytest.raises(Refusal, match=r"/nonexistent cannot be started .No such file"):
+        fixture.supervisor.run_once(["/nonexistent"], {})
 
 
 def test_children_end_in_order(fixture: Fixture) -> None:
