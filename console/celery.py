@@ -10,7 +10,7 @@ from typing import Any
 
 from celery import Celery, bootsteps, signals
 from celery.beat import EmbeddedService
-from celery.platforms import SecurityWarning
+from celery.exceptions import SecurityWarning
 from click import Option
 from django.conf import settings
 from kombu import Exchange, Queue

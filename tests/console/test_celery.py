@@ -6,6 +6,11 @@ import pytest
 from console.celery import EMBEDDED_WORKER_ARGV, ROLLOUTS, TICKS, app
 
 
+@pytest.fixture(autouse=True)
+def _every_task() -> None:
+    app.loader.import_default_modules()
+
+
 def test_a_rollout_has_a_queue_of_its_own() -> None:
     assert (
         app.amqp.router.route({}, "console.rollout", (), {})["queue"].name == ROLLOUTS
@@ -21,7 +26,6 @@ def test_a_late_tick_expires_with_its_interval() -> None:
 
 
 def test_tasks_are_found_and_keep_no_results() -> None:
-    app.loader.import_default_modules()
     assert {"scoring.tick", "scoring.tick_all"} <= set(app.tasks)
     assert app.conf.task_ignore_result
     assert not app.conf.task_acks_late, "a killed tick is not repeated"
