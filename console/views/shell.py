@@ -124,7 +124,9 @@ def tick_faults(cluster: Cluster) -> tuple[str, ...]:
         ("Prometheus", getattr(cluster, "tick_prometheus_error", "")),
         ("API server", getattr(cluster, "tick_cluster_error", "")),
     )
-    return tuple(f"{part}: {sentence}" for part, sentence in found if sentence)
+    return tuple(
+        f"{part}: {sentence.rstrip('.')}" for part, sentence in found if sentence
+    )
 
 
 def freshness(cluster: Cluster) -> Freshness:
