@@ -120,11 +120,7 @@ class BindWatch(threading.Thread):
     def __init__(self, plane: ControlPlane, wanted: int) -> None:
         super().__init__(daemon=True)
         listed = plane.api.json("GET", "/api/v1/pods?limit=1")
-        version = listed["metadata"]["resourceVersion"]
-        self._path = (
-            "/api/v1/pods?watch=1&fieldSelector=spec.nodeName!%3D"
-            f"&resourceVersion={version}"
-        )
+        self._version = str(listed["metadata"]["resourceVersion"])
         self._plane = plane
         self._wanted = wanted
         self._times: list[float] = []
@@ -134,11 +130,22 @@ class BindWatch(threading.Thread):
         return len(self._times)
 
     def run(self) -> None:
-        for line in self._plane.api.lines(self._path):
+        while self.bound < self._wanted:
+            self._follow()
+
+    def _follow(self) -> None:
+        """One watch; the server ends it when we fall behind."""
+        line = b""
+        query = (
+            f"watch=1&fieldSelector=spec.nodeName!%3D&resourceVersion={self._version}"
+        )
+        for line in self._plane.api.lines(f"/api/v1/pods?{query}"):
             if line.startswith(b'{"type":"ADDED"'):
                 self._times.append(time.perf_counter())
             if self.bound >= self._wanted:
                 return
+        if line:
+            self._version = json.loads(line)["object"]["metadata"]["resourceVersion"]
 
     def rate(self) -> float:
         """Bindings per second between the first and the last."""
@@ -314,8 +321,8 @@ def report(measured: Sequence[Sequence[Row]]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", nargs="+", type=int, default=[100, 500, 1000, 5000])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--pods", type=int, default=300, help="pods of an arm's round")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--pods", type=int, default=200, help="pods of an arm's round")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args(argv)
     version = build.newest_built(os.environ)

@@ -235,16 +235,23 @@ class Product:
                     }
         return found
 
+    def is_alive(self) -> bool:
+        """Whether web and extender both answer /livez, as a kubelet would ask."""
+        ports = (self.port, self.extender_port)
+        return all(self._get(port, "/livez") != "" for port in ports)
+
     def extender_metrics(self) -> str:
         return self._get(self.extender_port, "/metrics")
 
     def _get(self, port: int, path: str) -> str:
-        """The text of a page; an empty one when nobody answers."""
+        """The text of a page; an empty one when there is no 200."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         try:
             connection.request("GET", path)
-            return connection.getresponse().read().decode()
+            response = connection.getresponse()
+            text = response.read().decode()
         except (OSError, http.client.HTTPException):
             return ""
         finally:
             connection.close()
+        return text if response.status == 200 else ""

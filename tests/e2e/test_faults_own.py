@@ -117,6 +117,7 @@ def test_the_kill_switch_makes_answers_neutral(world: World, source: str) -> Non
         try:
             seconds = wait_until("neutral", lambda: not is_scoring(world), 5)
             placed = world.place(24)
+            page = world.overview()
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
@@ -126,4 +127,5 @@ def test_the_kill_switch_makes_answers_neutral(world: World, source: str) -> Non
             f"24 pods landed {placed.by_group()}"
         )
         assert seconds < 2
+        assert "a test of the switch" in page
         assert min(placed.by_group().values()) > 0

@@ -51,6 +51,7 @@ def tell(world: World, fault: str) -> None:
     print(f"\n(c) {fault}: {sentence!r}; 5 pods in {placed.seconds:.1f} s")
     assert "Traceback" not in sentence
     assert "\n" not in sentence
+    assert world.product.is_alive()
     # the page makes a sentence of it: a capital and a full stop
     assert sentence[1:] in world.overview()
 
