@@ -135,6 +135,12 @@ class Request:
             return cast(list[str], _decode(_name_decoder, self.raw_names))
         return [node_name(item) for item in self.items or ()]
 
+    def escaped(self) -> bool:
+        """Whether some name may need escaping in JSON: then it came escaped."""
+        if self.raw_names is not None:
+            return b"\\" in self.raw_names
+        return any(b"\\" in bytes(memoryview(i)[:_NODE_HEAD]) for i in self.items or ())
+
 
 _args_decoder = msgspec.json.Decoder(_ExtenderArgs)
 _keys_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

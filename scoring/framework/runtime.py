@@ -155,7 +155,9 @@ class PreparedPolicy:
             if prepared.plugin.exempts(pod, ExtensionPoint.SCORE):
                 points += prepared.spec.weight * NEUTRAL_NODE_SCORE
             else:
-                points += prepared.spec.weight * prepared.score(rows, estimate)
+                scores = prepared.score(rows, estimate)
+                scores *= prepared.spec.weight
+                points += scores
         return points
 
     def filter(
