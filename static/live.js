@@ -162,6 +162,15 @@ document.addEventListener("visibilitychange", () => {
   else poll();
 });
 
+// an error page or a login page must not take the place of the last good content
+document.addEventListener("htmx:before:swap", (event) => {
+  const { ctx } = event.detail;
+  if (ctx.select !== "#live" || ctx.text.includes('id="live"')) return;
+  event.preventDefault();
+  const status = ctx.response?.raw?.status ?? ctx.response?.status ?? "";
+  trouble(`The page could not be brought up to date (${status}): what you see is the last state that came.`);
+});
+
 document.addEventListener("htmx:after:swap", () => {
   measureSkew();
   grow();

@@ -113,5 +113,5 @@ def new_page(chromium: Browser, live_server: Any, ana: User) -> Iterator[NewPage
     for context in contexts:
         context.close()
     # what a test breaks on purpose: a page that is not there, a cut connection
-    broken = ("status of 4", "net::ERR_FAILED")
+    broken = ("status of 4", "status of 502", "net::ERR_FAILED")
     assert [text for text in said if not any(word in text for word in broken)] == []

@@ -110,7 +110,7 @@ def test_strict_policy_has_nothing_to_complain_about(
 ) -> None:
     """Without the bypass: the fixture fails on any message in the console."""
     page = new_page("/c/default/")
-    for path in PAGES.values():
+    for path in (*PAGES.values(), "/admin/", "/admin/scoring/tick/"):
         page.goto(path)
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         page.evaluate("new Promise(done => setTimeout(done, 250))")

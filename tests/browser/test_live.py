@@ -110,6 +110,19 @@ def test_scores_grow_old_on_an_open_page(new_page: NewPage, cluster: Cluster) ->
     expect(page.locator("#announce")).to_have_text(re.compile("stale|No answer"))
 
 
+def test_an_error_does_not_wipe_the_page(new_page: NewPage, cluster: Cluster) -> None:
+    page = new_page(NODES)
+    page.route("**/nodes", lambda route: route.fulfill(status=502, body="<p>no</p>"))
+    rows.collected(cluster, rows.draft(tuple(rows.node(i) for i in range(3))))
+    look_now(page)
+    expect(page.locator("#connection")).to_contain_text("brought up to date (502)")
+    assert len(order(page)) == 40
+    page.unroute("**/nodes")
+    look_now(page)
+    expect(page.locator("tr[id^=n-]")).to_have_count(3)
+    expect(page.locator("#connection")).to_be_hidden()
+
+
 def test_logged_out_elsewhere_stops_the_page(
     new_page: NewPage, cluster: Cluster
 ) -> None:
