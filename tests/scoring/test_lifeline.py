@@ -9,9 +9,11 @@ import pytest
 
 from scoring.lifeline import DESCRIPTOR_VARIABLE
 
-WAITING = "import signal, scoring.lifeline as l; l.watch(); print('on', flush=True); {}"
-SLEEP = "import time; time.sleep(60)"
-DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); l.GRACE_SECONDS = 0.2; " + SLEEP
+READY = (
+    "import signal, time, scoring.lifeline as l; {}; l.watch(); print('on', flush=True)"
+)
+SLEEP = "time.sleep(60)"
+DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); l.GRACE_SECONDS = 0.2"
 
 
 @pytest.fixture
@@ -25,9 +27,12 @@ def pipe() -> Iterator[tuple[int, int]]:
             continue
 
 
-def child(code: str, reader: int | str) -> subprocess.Popen[bytes]:
+def child(
+    reader: int | str, *, before: str = "pass", after: str = SLEEP
+) -> subprocess.Popen[bytes]:
+    """A process that has run `before`, watches, and then does `after`."""
     process = subprocess.Popen(
-        [sys.executable, "-c", WAITING.format(code)],
+        [sys.executable, "-c", f"{READY.format(before)}; {after}"],
         env={**os.environ, DESCRIPTOR_VARIABLE: str(reader)},
         pass_fds=(reader,) if isinstance(reader, int) else (),
         stdout=subprocess.PIPE,
@@ -40,7 +45,7 @@ def child(code: str, reader: int | str) -> subprocess.Popen[bytes]:
 
 def test_the_end_of_the_pipe_ends_the_process(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
-    process = child(SLEEP, reader)
+    process = child(reader)
     assert process.poll() is None
     os.close(writer)
     assert process.wait(10) == -15
@@ -48,11 +53,11 @@ def test_the_end_of_the_pipe_ends_the_process(pipe: tuple[int, int]) -> None:
 
 def test_a_process_that_does_not_stop_is_ended(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
-    process = child(DEAF, reader)
+    process = child(reader, before=DEAF)
     os.close(writer)
     assert process.wait(10) == 1
 
 
 def test_without_a_supervisor_nothing_happens() -> None:
-    process = child("pass", "")
+    process = child("", after="pass")
     assert process.wait(10) == 0
