@@ -82,6 +82,10 @@ class Plugin(Protocol):
     name: str
     points: frozenset[ExtensionPoint]
 
+    @property
+    def max_sample_age(self) -> float:
+        """Seconds from which a sample is too old to be used."""
+
     def exempts(self, pod: PodInfo, point: ExtensionPoint) -> bool:
         """Whether the operator keeps this pod out of the plugin at this point."""
 

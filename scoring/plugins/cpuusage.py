@@ -59,6 +59,10 @@ class CPUUsage:
     def describe_args(cls) -> tuple[ArgField, ...]:
         return (_THRESHOLD, *FLOOR_FIELDS, *SCORE_FIELDS)
 
+    @property
+    def max_sample_age(self) -> float:
+        return self.args.shared.max_sample_age
+
     def exempts(self, pod: PodInfo, point: ExtensionPoint) -> bool:
         return self.args.shared.exempt.matches(pod, point)
 

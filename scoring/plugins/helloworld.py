@@ -51,6 +51,10 @@ class HelloWorldPlugin:
     def describe_args(cls) -> tuple[ArgField, ...]:
         return SCORE_FIELDS
 
+    @property
+    def max_sample_age(self) -> float:
+        return self.args.shared.max_sample_age
+
     def exempts(self, pod: PodInfo, point: ExtensionPoint) -> bool:
         return self.args.shared.exempt.matches(pod, point)
 

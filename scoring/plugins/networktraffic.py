@@ -103,6 +103,10 @@ class NetworkTraffic:
     def describe_args(cls) -> tuple[ArgField, ...]:
         return (*_OWN_FIELDS, *FLOOR_FIELDS, *SCORE_FIELDS)
 
+    @property
+    def max_sample_age(self) -> float:
+        return self.args.shared.max_sample_age
+
     def exempts(self, pod: PodInfo, point: ExtensionPoint) -> bool:
         return self.args.shared.exempt.matches(pod, point)
 

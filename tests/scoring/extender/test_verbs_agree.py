@@ -43,10 +43,9 @@ class Reference:
         ):
             return None
         table = self.snapshot.table
-        return max(
-            receive * (1 / table.receive_capacity[row]),
-            (0.0 if math.isnan(sent) else sent) * (1 / table.transmit_capacity[row]),
-        )
+        into = receive * (1 / float(table.receive_capacity[row]))
+        out = sent * (1 / float(table.transmit_capacity[row]))
+        return into if math.isnan(out) else max(into, out)
 
     def traffic(self, rows: list[int]) -> list[int]:
         loads = [self.u(row) for row in rows]
