@@ -48,6 +48,7 @@ class ControlPlane:
         self.port = free_port()
         self._token = secrets.token_hex(16)
         self._children: list[Child] = []
+        self._schedulers: list[Scheduler] = []
         self.api = Api(self.port, self._token)
 
     def __enter__(self) -> ControlPlane:
@@ -69,6 +70,8 @@ class ControlPlane:
     def stop(self) -> None:
         """Ends everything, the newest first; a scheduler never sees its API go."""
         self.api.close()
+        for scheduler in self._schedulers:
+            scheduler.api.close()
         while self._children:
             self._children.pop().stop(gently=False)
 
@@ -183,10 +186,12 @@ class ControlPlane:
             self._children.remove(child)
             child.stop(gently=False)
             raise
-        return Scheduler(child, api)
+        self._schedulers.append(Scheduler(child, api))
+        return self._schedulers[-1]
 
     def stop_scheduler(self, scheduler: Scheduler) -> None:
         scheduler.stop()
+        self._schedulers.remove(scheduler)
         self._children.remove(scheduler.child)
 
     def create_nodes(self, nodes: Iterable[BareNode]) -> None:
