@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -214,10 +214,3 @@ def _assets() -> str:
     for name in ("app.css", "live.js"):
         digest.update((Path(settings.BASE_DIR) / "static" / name).read_bytes())
     return digest.hexdigest()[:10]
-
-
-def due_at(fresh: Freshness) -> datetime | None:
-    """When the next collection is due."""
-    if fresh.collected_at is None:
-        return None
-    return fresh.collected_at + timedelta(seconds=fresh.interval)
