@@ -14,6 +14,7 @@ import argparse
 import http.client
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -86,6 +87,26 @@ class Row:
     algorithm: float
     overhead: float
     pods_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class OurExtender:
+    """Where it listens, and the document that leads kube-scheduler there."""
+
+    port: int
+    stock: str
+
+    def require_scored(self, calls: int) -> None:
+        """An answer that came too late, or a neutral one, would flatter us."""
+        sign = re.compile(
+            r"^bandmaster_extender_request_duration_seconds_count"
+            r'{(?=.*outcome="scored")(?=.*verb="prioritize").*} (.*)$',
+            re.MULTILINE,
+        )
+        found = sign.search(_get(self.port, "/metrics")[1])
+        scored = float(found[1]) if found else 0.0
+        if scored < 0.95 * calls:
+            raise LabError(f"ours scored {scored:.0f} of {calls} pods: not comparable")
 
 
 class Bench:
@@ -192,8 +213,8 @@ def go_extender(directory: Path) -> Iterator[int]:
 
 
 @contextmanager
-def our_extender(directory: Path, document: str, nodes: int) -> Iterator[str]:
-    """The real extender process on a snapshot of N nodes; gives the stock document."""
+def our_extender(directory: Path, document: str, nodes: int) -> Iterator[OurExtender]:
+    """The real extender process on a snapshot of N nodes."""
     directory.mkdir()
     port = free_port()
     environ = {
@@ -216,7 +237,7 @@ def our_extender(directory: Path, document: str, nodes: int) -> Iterator[str]:
     ).stdout
     child = _start_our_extender(directory, environ, port)
     try:
-        yield stock
+        yield OurExtender(port, stock)
     finally:
         child.stop()
 
@@ -237,17 +258,23 @@ def _start_our_extender(directory: Path, environ: dict[str, str], port: int) -> 
 
     def answers() -> bool:
         child.require_alive()
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
         try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
+            return _get(port, "/readyz")[0] == 200
         except OSError:
             return False
-        finally:
-            connection.close()
 
     wait_until(f"the extender ({child.log})", answers, 60)
     return child
+
+
+def _get(port: int, path: str) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
 
 
 def measure(nodes: int, sampling: str, options: argparse.Namespace) -> list[Row]:
@@ -259,10 +286,8 @@ def measure(nodes: int, sampling: str, options: argparse.Namespace) -> list[Row]
         plane.create_nodes(_nodes(nodes))
         head = HEAD.format(kubeconfig=plane.kubeconfig, sampling=head_sampling)
         port = stack.enter_context(go_extender(directory))
-        stock = stack.enter_context(
-            our_extender(directory / "ours", head + OURS, nodes)
-        )
-        texts = {"none": head, "go": head + GO.format(port=port), "ours": stock}
+        ours = stack.enter_context(our_extender(directory / "ours", head + OURS, nodes))
+        texts = {"none": head, "go": head + GO.format(port=port), "ours": ours.stock}
         for arm, text in texts.items():
             (directory / f"{arm}.yaml").write_text(text, encoding="utf-8")
         bench = Bench(plane, directory, options.pods)
@@ -272,6 +297,7 @@ def measure(nodes: int, sampling: str, options: argparse.Namespace) -> list[Row]
             for arm in ARMS[number % 3 :] + ARMS[: number % 3]:
                 rounds.append(bench.round(arm, directory / f"{arm}.yaml"))
                 print(f"  {nodes} {sampling} {rounds[-1]}", file=sys.stderr)
+        ours.require_scored(options.rounds * options.pods)
     return _rows(nodes, sampling, rounds)
 
 
