@@ -36,6 +36,21 @@ class Env:
                 "name a readable file"
             ) from exc
 
+    def secret(self, name: str, kept_in: Path) -> str:
+        """The variable, else what `up` keeps for this installation, else nothing."""
+        given = self.text(name)
+        if given:
+            return given
+        try:
+            return (kept_in / name.lower()).read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError) as exc:
+            raise SettingError(
+                f"{kept_in / name.lower()} cannot be read ({type(exc).__name__}): "
+                f"run this as the user that runs `up`, or set {PREFIX}{name}"
+            ) from exc
+
     def is_set(self, name: str) -> bool:
         return bool(self.text(name))
 

@@ -23,11 +23,12 @@ try:
     BROKER_URL = env.text("BROKER_URL")  # empty = the file queue in DATA_DIR
 
     # --- Secrets -----------------------------------------------------------------
-    # `up` generates lasting keys; without one a process invents its own, which is
-    # right for tests and one-off commands and never lasts.
-    SECRET_KEY = env.text("SECRET_KEY") or secrets.token_urlsafe(48)
-    ENCRYPTION_KEY = env.text("ENCRYPTION_KEY") or SECRET_KEY
-    EXTENDER_KEY = env.text("EXTENDER_KEY")
+    # `up` keeps lasting ones in the data directory, for commands beside it too;
+    # without any a process invents its own, which is right for tests and never lasts.
+    KEPT_SECRETS = DATA_DIR / "secrets"
+    SECRET_KEY = env.secret("SECRET_KEY", KEPT_SECRETS) or secrets.token_urlsafe(48)
+    ENCRYPTION_KEY = env.secret("ENCRYPTION_KEY", KEPT_SECRETS) or SECRET_KEY
+    EXTENDER_KEY = env.secret("EXTENDER_KEY", KEPT_SECRETS)
 
     # --- HTTP --------------------------------------------------------------------
     DEBUG = env.flag("DEBUG")
