@@ -100,7 +100,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(
     status, output = manage(data_dir, "prepare_database")
     assert status == 2
     assert output == (
-        "CommandError: the database was written by a newer version (it has "
+        "bandmaster: the database was written by a newer version (it has "
         "scoring.9999_future): start that version, or restore a backup from "
         f"{data_dir / 'backups'}\n"
     )
