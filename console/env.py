@@ -6,6 +6,7 @@ A value that cannot be understood stops the start with one sentence.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -113,7 +114,7 @@ class Env:
     def directory(self, name: str, default: Path) -> Path:
         return Path(self.text(name) or default).expanduser().absolute()
 
-    def database(self, default: str) -> dict[str, object]:
+    def database(self, default: str) -> dict[str, Any]:
         raw = self.text("DATABASE_URL") or default
         scheme = urlsplit(raw).scheme
         if scheme not in {"sqlite", "postgres", "postgresql"}:
@@ -121,5 +122,5 @@ class Env:
                 f"{PREFIX}DATABASE_URL must start with sqlite:/// or postgres:// "
                 f"(it starts with {scheme!r})"
             )
-        parsed: dict[str, object] = environ.Env.db_url_config(raw)
+        parsed: dict[str, Any] = environ.Env.db_url_config(raw)
         return parsed

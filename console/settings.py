@@ -17,7 +17,6 @@ env = Env()
 try:
     # --- Where state lives -------------------------------------------------------
     DATA_DIR = env.directory("DATA_DIR", BASE_DIR / "var")
-    SECRETS_DIR = env.directory("SECRETS_DIR", DATA_DIR / "secrets")
     DATABASE_URL_DEFAULT = f"sqlite:///{DATA_DIR / 'bandmaster.sqlite3'}"
     database = env.database(DATABASE_URL_DEFAULT)
     BROKER_URL = env.text("BROKER_URL")  # empty = the file queue in DATA_DIR
@@ -71,7 +70,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
-    "template_partials.apps.SimpleAppConfig",
     "axes",
     "csp",
     "django_structlog",
@@ -98,27 +96,31 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Database --------------------------------------------------------------------
 if str(database["ENGINE"]).endswith("sqlite3"):
-    # WAL and IMMEDIATE: with the defaults a writer that meets readers starves
-    database["OPTIONS"] = {
+    # WAL and IMMEDIATE: with the defaults a writer that meets readers starves.
+    # auto_vacuum comes first: it cannot be set once WAL has made the file.
+    database_options: dict[str, Any] = {
         "timeout": 20,
         "transaction_mode": "IMMEDIATE",
         "init_command": (
-            "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;"
             "PRAGMA auto_vacuum=INCREMENTAL;"
+            "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;"
         ),
     }
 else:
-    database["OPTIONS"] = {
+    database_options = {
         "connect_timeout": 3,
         "pool": {"min_size": 1, "max_size": 4, "timeout": 5},
     }
-DATABASES: dict[str, Any] = {"default": database}
+# what the URL asks for, such as sslmode, wins
+database["OPTIONS"] = database_options | database.get("OPTIONS", {})
+DATABASES = {"default": database}
 
 # --- Templates and static files --------------------------------------------------
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
@@ -127,21 +129,6 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "console.views.shell.shell",
             ],
-            "loaders": [
-                (
-                    "template_partials.loader.Loader",
-                    [
-                        (
-                            "django.template.loaders.cached.Loader",
-                            [
-                                "django.template.loaders.filesystem.Loader",
-                                "django.template.loaders.app_directories.Loader",
-                            ],
-                        )
-                    ],
-                )
-            ],
-            "builtins": ["template_partials.templatetags.partials"],
         },
     }
 ]
