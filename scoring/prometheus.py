@@ -180,8 +180,9 @@ def _decode(access: PrometheusAccess, response: Any, body: bytes) -> _Answer:
     if kind.lower() != "application/json":
         what = "an HTML page" if "html" in kind.lower() else f"{kind or 'no type'!r}"
         raise PrometheusError(
-            f"{access.shown} answered {status} with {what} instead of JSON: check that "
-            "the URL is that of Prometheus itself and that no login page is in front"
+            f"Prometheus at {access.shown} answered {status} with {what} instead of "
+            "JSON: check that the URL is that of Prometheus itself and that no login "
+            "page is in front"
         )
     try:
         return _answers.decode(body)
