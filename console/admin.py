@@ -144,7 +144,7 @@ class PluginConfigForm(PluginConfigModelForm):
             )
         except PublishRefused as exc:
             for problem in exc.problems:
-                hint = f" {problem.hint}" if problem.hint else ""
+                hint = f". {problem.hint}" if problem.hint else "."
                 self.add_error("args_text", f"{problem.path}: {problem.message}{hint}")
         except ValidationError as exc:
             self.add_error("args_text", exc.messages)
