@@ -142,7 +142,8 @@ class Refresher:
         except db.Error as exc:
             self._note(
                 f"The database cannot be read ({type(exc).__name__}); answers are "
-                "given from memory. Check that it runs, can be reached and is migrated."
+                "given from memory. Check that it runs, can be reached, is migrated "
+                "and has room on its disk."
             )
         except Exception as exc:  # a thread that ends would freeze the state
             self._note(f"The state cannot be refreshed ({type(exc).__name__}).")
