@@ -47,6 +47,21 @@ try:
     SIMULATED = env.flag("SIMULATED")  # set by `up` when it runs the simulator
     TICK_SECONDS = env.whole("TICK_SECONDS", 15, low=1, high=3600)
     WINDOW_SECONDS = env.whole("WINDOW_SECONDS", 60, low=5, high=3600)
+    # what is not set here leaves a stored value alone
+    GIVEN = frozenset(
+        name
+        for name in (
+            "EXTENDER_PORT",
+            "EXTENDER_URL",
+            "KUBECONFIG",
+            "PROMETHEUS_SELECTOR",
+            "PROMETHEUS_URL",
+            "SIMULATED",
+            "TICK_SECONDS",
+            "WINDOW_SECONDS",
+        )
+        if env.is_set(name)
+    )
     NEUTRAL = env.text("NEUTRAL")  # the kill switch: any text is the reason
 
     # --- People ------------------------------------------------------------------

@@ -6,6 +6,12 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 
+# Django's URLField refuses names without a dot, such as those of Services
+http_url_validator = RegexValidator(
+    r"\Ahttps?://[^\s/@]+(/[^\s]*)?\Z",
+    "Write an http or https URL without user name, "
+    "for example http://prometheus.monitoring:9090",
+)
 slug_validator = RegexValidator(
     r"\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z",
     "Use 1 to 63 lower-case letters, digits and dashes; start and end with a letter "
@@ -17,8 +23,9 @@ class Cluster(models.Model):
     """One Kubernetes cluster: how it is measured and how its scheduler reaches us."""
 
     name = models.CharField(max_length=63, unique=True, validators=[slug_validator])
-    extender_url = models.URLField(
+    extender_url = models.CharField(
         max_length=500,
+        validators=[http_url_validator],
         help_text="Where the cluster's kube-scheduler reaches the extender, "
         "for example http://10.0.0.5:8001",
     )
@@ -61,7 +68,7 @@ class PrometheusSource(models.Model):
     cluster = models.OneToOneField(
         Cluster, on_delete=models.CASCADE, related_name="prometheus_source"
     )
-    url = models.URLField(max_length=500, blank=True)
+    url = models.CharField(max_length=500, blank=True, validators=[http_url_validator])
     selector = models.CharField(
         max_length=500,
         blank=True,

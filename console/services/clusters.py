@@ -19,27 +19,45 @@ logger = logging.getLogger(__name__)
 
 @transaction.atomic
 def ensure_default_cluster() -> Cluster:
-    """The cluster that the environment describes; a set variable always wins."""
-    cluster = Cluster.objects.filter(name=settings.CLUSTER).first() or Cluster(
-        name=settings.CLUSTER
-    )
-    cluster.extender_url = settings.EXTENDER_URL
-    cluster.window_seconds = settings.WINDOW_SECONDS
-    cluster.tick_seconds = settings.TICK_SECONDS
-    cluster.simulated = settings.SIMULATED
+    """The cluster that the environment describes.
+
+    A variable that is set wins; one that is not set leaves the stored value alone.
+    """
+    found = Cluster.objects.filter(name=settings.CLUSTER).first()
+    cluster = found or Cluster(name=settings.CLUSTER)
+    for field, value in _described(new=found is None).items():
+        setattr(cluster, field, value)
     cluster.full_clean()
     cluster.save()
-    PrometheusSource.objects.update_or_create(
-        cluster=cluster,
-        defaults={
-            # a password in it stays in the environment, which wins where both are
-            "url": without_user(settings.PROMETHEUS_URL),
-            "selector": settings.PROMETHEUS_SELECTOR,
-        },
-    )
+    source, made = PrometheusSource.objects.get_or_create(cluster=cluster)
+    if made or "PROMETHEUS_URL" in settings.GIVEN:
+        # a password in it stays in the environment, which wins where both are
+        source.url = without_user(settings.PROMETHEUS_URL)
+    if made or "PROMETHEUS_SELECTOR" in settings.GIVEN:
+        source.selector = settings.PROMETHEUS_SELECTOR
+    source.full_clean()
+    source.save()
     _ensure_key(cluster)
     Version.bump(cluster)
     return cluster
+
+
+# a field of Cluster -> its value's setting, and the variables that decide it
+_FIELDS = {
+    "extender_url": ("EXTENDER_URL", {"EXTENDER_URL", "EXTENDER_PORT"}),
+    "window_seconds": ("WINDOW_SECONDS", {"WINDOW_SECONDS"}),
+    "tick_seconds": ("TICK_SECONDS", {"TICK_SECONDS"}),
+    # naming a real source ends the simulation
+    "simulated": ("SIMULATED", {"SIMULATED", "PROMETHEUS_URL", "KUBECONFIG"}),
+}
+
+
+def _described(*, new: bool) -> dict[str, object]:
+    return {
+        field: getattr(settings, setting)
+        for field, (setting, deciding) in _FIELDS.items()
+        if new or deciding & settings.GIVEN
+    }
 
 
 def without_user(url: str) -> str:

@@ -40,9 +40,15 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "extender_url",
-                    models.URLField(
+                    models.CharField(
                         help_text="Where the cluster's kube-scheduler reaches the extender, for example http://10.0.0.5:8001",
                         max_length=500,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "\\Ahttps?://[^\\s/@]+(/[^\\s]*)?\\Z",
+                                "Write an http or https URL without user name, for example http://prometheus.monitoring:9090",
+                            )
+                        ],
                     ),
                 ),
                 (
@@ -123,7 +129,19 @@ class Migration(migrations.Migration):
                         verbose_name="ID",
                     ),
                 ),
-                ("url", models.URLField(blank=True, max_length=500)),
+                (
+                    "url",
+                    models.CharField(
+                        blank=True,
+                        max_length=500,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "\\Ahttps?://[^\\s/@]+(/[^\\s]*)?\\Z",
+                                "Write an http or https URL without user name, for example http://prometheus.monitoring:9090",
+                            )
+                        ],
+                    ),
+                ),
                 (
                     "selector",
                     models.CharField(

@@ -17,11 +17,39 @@ class TestDefaultCluster:
 
     def test_the_environment_wins(self, cluster: Cluster, settings: Settings) -> None:
         settings.WINDOW_SECONDS = 20
-        settings.PROMETHEUS_URL = "http://127.0.0.1:9"
+        settings.PROMETHEUS_URL = "http://ana:secret@127.0.0.1:9"
+        settings.GIVEN = {"WINDOW_SECONDS", "PROMETHEUS_URL"}
         assert clusters.ensure_default_cluster().window_seconds == 20
-        assert cluster.prometheus_source.url == ""
         cluster.refresh_from_db()
         assert cluster.prometheus_source.url == "http://127.0.0.1:9"
+
+    def test_what_is_not_given_stays(
+        self, cluster: Cluster, settings: Settings
+    ) -> None:
+        Cluster.objects.update(extender_url="http://10.0.0.5:8001", simulated=True)
+        settings.EXTENDER_URL = "http://127.0.0.1:8001"  # the default
+        settings.GIVEN = set()
+        found = clusters.ensure_default_cluster()
+        assert found.extender_url == "http://10.0.0.5:8001"
+        assert found.simulated
+
+    @pytest.mark.parametrize(
+        "url", ["http://prometheus:9090", "https://[fd00::5]:8001/prefix"]
+    )
+    def test_names_of_services_and_addresses_are_urls(
+        self, cluster: Cluster, settings: Settings, url: str
+    ) -> None:
+        settings.EXTENDER_URL = settings.PROMETHEUS_URL = url
+        settings.GIVEN = {"EXTENDER_URL", "PROMETHEUS_URL"}
+        assert clusters.ensure_default_cluster().extender_url == url
+
+    @pytest.mark.parametrize("name", ["PROMETHEUS_URL", "KUBECONFIG", "SIMULATED"])
+    def test_a_real_source_ends_the_simulation(
+        self, cluster: Cluster, settings: Settings, name: str
+    ) -> None:
+        Cluster.objects.update(simulated=True)
+        settings.GIVEN = {name}
+        assert not clusters.ensure_default_cluster().simulated
 
     def test_the_key_is_stored_encrypted(self, cluster: Cluster) -> None:
         row = ExtenderKey.objects.get()
