@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from multiprocessing.process import BaseProcess
@@ -70,7 +71,18 @@ def main(argv: list[str] | None = None) -> None:
         # numpy reads its variable in the worker; malloc has read its own by now
         os.environ.setdefault(name, value)
     lifeline.watch()
+    os.register_at_fork(after_in_child=_let_signals_end)
     _serve(options.host, options.port)
+
+
+def _let_signals_end() -> None:
+    """In a worker, until granian's own handlers are set there, seconds later.
+
+    A fork inherits the handlers of the main process, and a request to stop would only
+    be noted in a copy of it: the worker would go on and be killed in the end.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _serve(host: str, port: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from scoring import neutral
+from scoring.extender.serve import granian_argv
 from scoring.extender.wsgi import LARGEST_BODY
 from tests.scoring.extender import granian, material
 from tests.scoring.extender.granian import ROOT, Extender
@@ -188,6 +189,27 @@ def test_it_ends_at_once_when_asked_even_with_a_connection_open(own: Extender) -
         assert main.wait(5) == 0
         assert not granian.alive(worker)
         connection.close()
+
+
+@LINUX
+def test_it_ends_at_once_when_asked_while_it_still_starts(own: Extender) -> None:
+    main = subprocess.Popen(
+        granian_argv("127.0.0.1", own.port),
+        env=own.environ,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        wait_until(lambda: bool(granian.children(main.pid)), "the worker is there", 10)
+        main.terminate()
+        said, _ = main.communicate(timeout=10)
+    finally:
+        main.kill()
+        main.wait(10)
+    assert main.returncode == 0
+    assert said == ""  # not that its worker had to be killed
 
 
 FORBIDDEN = (
