@@ -38,6 +38,9 @@ _NO_SERIES = "no series names this node"
 _ONE_SAMPLE = "fewer than two samples in the window so far"
 _UNUSABLE = "its samples are not numbers from 0 up"
 _GLITCH = "its rate is above what its links can carry: the sample was rejected"
+_ONE_DIRECTION = "only the receive rate is known: no transmit series names this node"
+_SOME_DEVICES = "some of its devices have samples that are not numbers from 0 up"
+_PARTLY = frozenset({_ONE_DIRECTION, _SOME_DEVICES})  # causes of a partial datum
 _KEPT = "no newer good sample"
 
 
@@ -248,6 +251,8 @@ def _judge(
             broken=int(row) in broken,
             heard=bool(np.isfinite(raw.age[row])),
         )
+    for row in np.flatnonzero(quality == Quality.PARTIAL):
+        causes[row] = _SOME_DEVICES if int(row) in broken else _ONE_DIRECTION
     cpu = np.clip(raw.cpu, 0.0, 1.0)
     age = np.maximum(raw.age, np.float32(0.0))
     return Measures(received, sent, cpu, age, quality), causes
@@ -383,7 +388,10 @@ def _lost_warning(
     if previous is None:
         return ()
     names = {node.name for node in nodes}
-    before = sum(row.name in names and not row.cause for row in previous.table.rows)
+    before = sum(
+        row.name in names and (not row.cause or row.cause in _PARTLY)
+        for row in previous.table.rows
+    )
     if with_data >= (1 - _LOST_SHARE) * before:
         return ()
     return (f"nodes with data fell from {before} to {with_data} since the last tick",)

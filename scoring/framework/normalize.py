@@ -41,13 +41,18 @@ def stretch(loads: Floats, dead_band: float, *, missing_is_worst: bool) -> Ints:
     hi = ordered[unknown + percentile_rank(known)]
     filled = _fill(loads, ordered, unknown) if unknown else loads
     spread = hi - lo
-    if spread <= EQUAL_WITHIN or spread < dead_band:
+    if indistinct(spread, dead_band):
         scores = np.full(loads.size, MAX_NODE_SCORE, np.int64)
     else:
         scores = _round_half_up((hi - filled) * (MAX_NODE_SCORE / spread))
     if unknown and missing_is_worst:
         scores[loads < 0] = MIN_NODE_SCORE
     return scores
+
+
+def indistinct(spread: float, dead_band: float) -> bool:
+    """Whether candidates this far apart all get the maximum."""
+    return spread <= EQUAL_WITHIN or spread < dead_band
 
 
 def percentile_rank(count: int) -> int:

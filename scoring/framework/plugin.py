@@ -76,6 +76,24 @@ class FilterRule:
     missing_reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One node among the candidates of a call, as a plugin's Score sees it.
+
+    `load` is what the node counts as: the lower median of those with data where it is
+    `missing`. `least`, `ninth_tenth` (nearest-rank 90th percentile) and `most` are of
+    the candidates with data; there is at least one.
+    """
+
+    snapshot: Snapshot
+    row: int
+    missing: bool
+    load: float
+    least: float
+    ninth_tenth: float
+    most: float
+
+
 class Plugin(Protocol):
     """A plugin with its arguments; holds no state and does no I/O."""
 
@@ -97,6 +115,12 @@ class Plugin(Protocol):
 
     def filter_rule(self) -> FilterRule | None:
         """None when the Filter has no threshold and so refuses nobody."""
+
+    def write_load(self, load: float) -> str:
+        """A load as people read it, with its unit; a dash for NaN."""
+
+    def tell(self, standing: Standing) -> tuple[str, ...]:
+        """How the node comes to its score, in sentences to be checked by hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from scoring.framework.normalize import least_used
-from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable
+from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable, Standing
 from scoring.framework.snapshot import CPU
 from scoring.framework.types import ExtensionPoint, Floats, Ints, PodInfo
+from scoring.framework.units import write_number, write_percent
 from scoring.plugins.args import ArgField, Reader
 from scoring.plugins.plainload import PlainLoads
 from scoring.plugins.sharedargs import (
@@ -87,6 +88,17 @@ class CPUUsage:
             reason=REASON,
             missing_reason=MISSING_REASON,
         )
+
+    def write_load(self, load: float) -> str:
+        return write_percent(load)
+
+    def tell(self, standing: Standing) -> tuple[str, ...]:
+        load = standing.load
+        formula = f"100 - {write_number(load * 100)}, within 0 and 100."
+        if not standing.missing:
+            return f"CPU {write_percent(load)}.", formula
+        missing = self.args.shared.tell_missing(write_percent(load))
+        return (missing,) if self.args.shared.missing_is_worst else (missing, formula)
 
 
 _THRESHOLD = ArgField(

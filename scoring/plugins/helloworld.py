@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from scoring.framework.normalize import classic
-from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable
+from scoring.framework.normalize import LARGEST_EXACT, classic
+from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable, Standing
 from scoring.framework.snapshot import RECEIVE
 from scoring.framework.types import ExtensionPoint, Floats, Ints, PodInfo, Quality
+from scoring.framework.units import write_megabits
 from scoring.plugins.args import ArgField, Reader
 from scoring.plugins.plainload import PlainLoads
 from scoring.plugins.sharedargs import SCORE_FIELDS, SharedArgs, read_shared
@@ -70,3 +71,23 @@ class HelloWorldPlugin:
 
     def filter_rule(self) -> FilterRule | None:
         return None
+
+    def write_load(self, load: float) -> str:
+        return write_megabits(load)
+
+    def tell(self, standing: Standing) -> tuple[str, ...]:
+        raw, highest = _whole(standing.load), _whole(standing.most)
+        told = (
+            f"raw = {raw:,} bytes/s received, highest = {highest:,} bytes/s.",
+            f"100 - {raw} * 100 / {highest}, in whole numbers."
+            if highest
+            else "Nobody receives anything: all get 100.",
+        )
+        if not standing.missing:
+            return told
+        missing = self.args.shared.tell_missing(f"{raw:,} bytes/s")
+        return (missing,) if self.args.shared.missing_is_worst else (missing, *told)
+
+
+def _whole(load: float) -> int:
+    return int(min(load, LARGEST_EXACT))

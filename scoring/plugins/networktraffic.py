@@ -1,6 +1,9 @@
 """NetworkTraffic: place pods where the network has room.
 
 u = max over receive, transmit of (observed + reserved + estimate) / capacity
+
+A node has a datum only where both directions are known in full: what was not heard
+must not count as idle, and the direction that is missing may be the busier one.
 """
 
 from __future__ import annotations
@@ -11,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from scoring.framework.normalize import stretch
-from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable
-from scoring.framework.snapshot import RECEIVE, TRANSMIT, NodeTable
+from scoring.framework.normalize import indistinct, stretch
+from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable, Standing
+from scoring.framework.snapshot import RECEIVE, TRANSMIT, NodeTable, Snapshot
 from scoring.framework.types import (
     NO_ESTIMATE,
     Estimate,
@@ -24,6 +27,7 @@ from scoring.framework.types import (
     Quality,
     Rows,
 )
+from scoring.framework.units import write_megabits, write_number, write_percent
 from scoring.plugins.args import ArgField, Reader
 from scoring.plugins.sharedargs import (
     FLOOR_FIELDS,
@@ -112,12 +116,8 @@ class NetworkTraffic:
 
     def load_table(self, facts: Facts) -> LoadTable:
         snapshot, nodes = facts.snapshot, facts.snapshot.table
-        received = snapshot.column(RECEIVE).astype(np.float64)
-        received[snapshot.quality == Quality.INVALID] = np.nan
+        received, sent = rates(snapshot)
         known, until = usable(snapshot, received, self.args.shared, facts.now)
-        # a missing transmit rate leaves receive to speak for the node
-        sent = np.nan_to_num(snapshot.column(TRANSMIT).astype(np.float64), posinf=0)
-        np.maximum(sent, 0, out=sent)
         receive_per_byte, transmit_per_byte = (1 / c for c in capacities(nodes))
         taken = np.maximum(
             facts.reserved.receive * receive_per_byte,
@@ -156,6 +156,81 @@ class NetworkTraffic:
             reason=REASON,
             missing_reason=MISSING_REASON,
         )
+
+    def write_load(self, load: float) -> str:
+        return write_percent(load)
+
+    def tell(self, standing: Standing) -> tuple[str, ...]:
+        missing, shared = standing.missing, self.args.shared
+        first = _directions(standing)
+        if missing:
+            first = _partly(standing) + shared.tell_missing(
+                write_percent(standing.load)
+            )
+        if missing and shared.missing_is_worst:
+            return (first,)
+        return first, self._stretched(standing)
+
+    def _stretched(self, standing: Standing) -> str:
+        lo, hi = standing.least, standing.ninth_tenth
+        band = self.args.dead_band / 100
+        if indistinct(hi - lo, band):
+            return (
+                f"The candidates lie between {write_percent(lo)} and "
+                f"{write_percent(hi)}: less than the dead band of "
+                f"{write_percent(band)} apart, so all get 100."
+            )
+        own, least, ninth = (write_number(100 * x) for x in (standing.load, lo, hi))
+        return (
+            f"Least used candidate {write_percent(lo)}, nine in ten are at most at "
+            f"{write_percent(hi)}: ({ninth} - {own}) * 100 / ({ninth} - {least}), "
+            "within 0 and 100."
+        )
+
+
+def _partly(standing: Standing) -> str:
+    if standing.snapshot.quality[standing.row] != Quality.PARTIAL:
+        return ""
+    return "Only a part of its traffic is known, and the rest may be the busier one. "
+
+
+def _directions(standing: Standing) -> str:
+    row, snapshot = standing.row, standing.snapshot
+    told = []
+    for word, rate, most in zip(
+        ("receive", "transmit"),
+        rates(snapshot),
+        capacities(snapshot.table),
+        strict=True,
+    ):
+        measured, capacity = float(rate[row]), float(most[row])
+        told.append(
+            f"{word} {write_megabits(measured)} of {write_megabits(capacity)} = "
+            f"{write_percent(measured / capacity)}"
+        )
+    return f"{'; '.join(told)}. The busier direction counts."
+
+
+def rates(snapshot: Snapshot) -> tuple[Floats, Floats]:
+    """Receive and transmit, bytes per second, float64[N].
+
+    Both are NaN unless both are known in full.
+    """
+    received = snapshot.column(RECEIVE).astype(np.float64)
+    sent = snapshot.column(TRANSMIT).astype(np.float64)
+    incomplete = (snapshot.quality == Quality.INVALID) | (
+        snapshot.quality == Quality.PARTIAL
+    )
+    incomplete |= ~np.isfinite(received + sent) | (received < 0) | (sent < 0)
+    received[incomplete] = sent[incomplete] = np.nan
+    return received, sent
+
+
+def use(snapshot: Snapshot) -> Floats:
+    """float64[N]: the busier direction's measured share of capacity; NaN = unknown."""
+    shares = zip(rates(snapshot), capacities(snapshot.table), strict=True)
+    receive, transmit = (rate / capacity for rate, capacity in shares)
+    return np.maximum(receive, transmit)
 
 
 def capacities(nodes: NodeTable) -> tuple[Floats, Floats]:

@@ -83,6 +83,15 @@ class SharedArgs:
     def missing_is_worst(self) -> bool:
         return self.on_missing is OnMissing.WORST
 
+    def tell_missing(self, counted: str) -> str:
+        """What a node without a usable datum counts as; `counted` is the median."""
+        if self.missing_is_worst:
+            return "No current data of its own: it counts as the worst, 0."
+        return (
+            "No current data of its own: it counts as the median of the candidates "
+            f"with data, {counted}."
+        )
+
 
 SCORE_FIELDS = (
     ArgField(

@@ -162,6 +162,25 @@ def test_quality(parts: dict[str, Any], quality: Quality) -> None:
     assert observe(answers(**parts), NODES, None).measures.quality[0] == quality
 
 
+@pytest.mark.parametrize(
+    ("parts", "cause"),
+    [
+        pytest.param(
+            {"transmit": ()}, "only the receive rate is known", id="one direction"
+        ),
+        pytest.param(
+            {"receive": (series("a", 1e6), series("a", NAN, "eth1"))},
+            "some of its devices",
+            id="some devices",
+        ),
+    ],
+)
+def test_a_partial_datum_says_what_is_missing(
+    parts: dict[str, Any], cause: str
+) -> None:
+    assert observe(answers(**parts), NODES, None).rows[0].cause.startswith(cause)
+
+
 def test_a_short_name_is_a_guess() -> None:
     nodes = (NodeRow("a.one"),)
     labels = {"instance": "a.two:9100", "device": "eth0"}

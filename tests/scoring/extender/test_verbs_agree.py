@@ -38,14 +38,14 @@ class Reference:
         invalid = self.snapshot.quality[row] == Quality.INVALID
         if (
             invalid
-            or math.isnan(receive)
+            or math.isnan(receive + sent)
             or self.snapshot.column("sample_age")[row] > 300
         ):
             return None
         table = self.snapshot.table
         into = receive * (1 / float(table.receive_capacity[row]))
         out = sent * (1 / float(table.transmit_capacity[row]))
-        return into if math.isnan(out) else max(into, out)
+        return max(into, out)
 
     def traffic(self, rows: list[int]) -> list[int]:
         loads = [self.u(row) for row in rows]

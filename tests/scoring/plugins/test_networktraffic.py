@@ -60,8 +60,23 @@ def scores(scene: Scene, now: float = NOW, **args: Any) -> list[int]:
         ),
         pytest.param(
             Scene(receive=[10, 30, 50], transmit=[NAN, NAN, NAN]),
-            [100, 50, 0],
-            id="receive alone speaks for a node",
+            [50, 50, 50],
+            id="receive alone speaks for nobody",
+        ),
+        pytest.param(
+            Scene(receive=[10, 1, 50, 30], transmit=[0, NAN, 0, 0]),
+            [100, 50, 0, 50],
+            id="transmit missing is missing, never idle",
+        ),
+        pytest.param(
+            Scene(receive=[10, NAN, 50, 30], transmit=[0, 1, 0, 0]),
+            [100, 50, 0, 50],
+            id="receive missing is missing, never idle",
+        ),
+        pytest.param(
+            Scene(receive=[10, 1, 50, 30], quality=[0, Quality.PARTIAL, 0, 0]),  # type: ignore[list-item]
+            [100, 50, 0, 50],
+            id="some devices missing is missing",
         ),
         pytest.param(Scene(receive=[NAN, NAN]), [50, 50], id="no data at all"),
         pytest.param(
