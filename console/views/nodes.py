@@ -13,17 +13,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from console.views.shell import ShellRequest, cluster_page
-from scoring.api.ranking import (
-    AGES,
-    QUALITIES,
-    STATES,
-    RankedRow,
-    Ranking,
-    policies,
-    rank,
-)
 from scoring.api.selection import Query, Selection, select
-from scoring.api.why import Why, why
+from scoring.explain.current import policies, rank
+from scoring.explain.ranking import AGES, QUALITIES, STATES, RankedRow, Ranking
+from scoring.explain.steps import Explanation, explain
 from scoring.framework import units
 from scoring.framework.policy import Policy
 
@@ -73,7 +66,7 @@ class Line:
     row: RankedRow
     open: bool
     toggle: str
-    why: Why | None = None
+    why: Explanation | None = None
 
 
 def chosen_policy(found: tuple[Policy, ...], wanted: str) -> Policy | None:
@@ -133,7 +126,7 @@ def _lines(ranking: Ranking, selection: Selection, links: Links) -> list[Line]:
     for number, row in zip(selection.shown, ranking.rows(selection.shown), strict=True):
         name = row.node.name
         opened = name in links.open
-        reasons = why(ranking, number) if opened else None
+        reasons = explain(ranking, number) if opened else None
         lines.append(Line(row, opened, links.toggle(name), reasons))
     return lines
 

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 from console.models import SchedulerConfiguration
 from console.views.components import components
 from console.views.shell import ShellRequest, cluster_page, load_shell
-from scoring.api.ranking import REFUSED, RankedRow, Ranking, policies, rank
+from scoring.explain.current import policies, rank
+from scoring.explain.ranking import REFUSED, RankedRow, Ranking
 from scoring.framework.types import Age
 from scoring.models import Cluster, Tick
 

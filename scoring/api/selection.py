@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from scoring.api.ranking import AGES, QUALITIES, STATES, Ranking
+from scoring.explain.ranking import AGES, QUALITIES, STATES, Ranking
 from scoring.framework.snapshot import CPU, RECEIVE, TRANSMIT
 from scoring.framework.types import Floats, Floats32
 

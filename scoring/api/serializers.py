@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from scoring.api.ranking import AGES, QUALITIES, STATES, RankedRow
+from scoring.explain.ranking import AGES, QUALITIES, STATES, RankedRow
 from scoring.framework import units
 from scoring.models import Cluster, Tick
 

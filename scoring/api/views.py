@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from django.conf import settings
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -14,14 +13,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from scoring import neutral
-from scoring.api.ranking import AGES, QUALITIES, STATES, Ranking, policies, rank
 from scoring.api.selection import SORTS, Query, select
 from scoring.api.serializers import (
     ClusterSerializer,
     RankingSerializer,
     TickSerializer,
 )
+from scoring.explain.current import is_neutral, policies, rank
+from scoring.explain.ranking import AGES, QUALITIES, STATES, Ranking
 from scoring.framework.policy import Policy
 from scoring.models import Cluster, Tick
 
@@ -97,15 +96,6 @@ def _policy(cluster: Cluster, params: dict[str, str]) -> Policy:
         if (policy.scheduler_name, policy.configuration) == (name, configuration):
             return policy
     raise NotFound("No published policy matches: publish a configuration first.")
-
-
-def is_neutral(cluster: Cluster) -> bool:
-    """Whether any source of the kill switch that this process sees is on."""
-    return (
-        cluster.neutral
-        or neutral.environment_reason(settings.NEUTRAL) is not None
-        or neutral.file_reason(settings.DATA_DIR) is not None
-    )
 
 
 def _page(ranking: Ranking, query: Query) -> dict[str, object]:

@@ -19,7 +19,7 @@ from playwright.sync_api import (
 
 from console.models import User
 from scoring import snapshot as snapshots
-from scoring.api import ranking
+from scoring.explain import current
 from scoring.models import Cluster
 from tests import rows
 from tests.browser.sessions import session_of
@@ -58,7 +58,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
     monkeypatch.setattr(settings, "NEUTRAL", "")
     monkeypatch.setattr(snapshots._cache, "newest", {})
-    monkeypatch.setattr(ranking, "_previous", {})
+    monkeypatch.setattr(current, "_previous", {})
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def _fill() -> str:
     django.setup()
     from django.core.management import call_command
 
-    from scoring.api.ranking import policies, rank
+    from scoring.explain.current import policies, rank
     from scoring.models import Cluster
     from tests import rows
 

@@ -6,7 +6,6 @@ import difflib
 import json
 import math
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
@@ -14,17 +13,14 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from scoring import snapshot as snapshots
-from scoring.explain import Explanation, PluginSteps, UnknownNode, explain_node
-from scoring.framework.policy import Policy, decode_policy
-from scoring.framework.runtime import prepare
-from scoring.framework.snapshot import Snapshot
+from scoring.explain.current import is_neutral, policies, rank
+from scoring.explain.ranking import Ranking
+from scoring.explain.steps import Explanation, Part, explain
+from scoring.framework.policy import Policy
 from scoring.framework.types import DEFAULT_SCHEDULER_NAME
 from scoring.framework.units import write_megabits, write_percent, write_seconds
 from scoring.management.sentences import OperatorCommand, database_sentence
-from scoring.models import Cluster, ScoringPolicy
-from scoring.plugins.helloworld import HelloWorldPlugin
-from scoring.plugins.registry import build
+from scoring.models import Cluster
 
 
 class Command(OperatorCommand):
@@ -45,18 +41,19 @@ class Command(OperatorCommand):
             policy = _policy(
                 cluster, options["scheduler_name"], options["configuration"]
             )
-            snapshot = snapshots.latest(cluster)
+            now = timezone.now().timestamp()
+            ranking = rank(cluster, policy, now=now, neutral=is_neutral(cluster))
         except DatabaseError as exc:
             raise CommandError(database_sentence(exc), returncode=2) from exc
-        if snapshot is None:
+        if ranking is None:
             raise CommandError(
                 "nothing has been collected yet: run `manage.py collect_scores`"
             )
-        found = _explain(policy, snapshot, options["node"])
+        found = explain(ranking, _row(ranking, options["node"]))
         if options["format"] == "json":
-            self.stdout.write(json.dumps(as_json(found, policy), indent=2))
+            self.stdout.write(json.dumps(as_json(found, ranking), indent=2))
         else:
-            self.stdout.write("\n".join(as_text(found, policy)))
+            self.stdout.write("\n".join(as_text(found, ranking)))
 
 
 def _cluster(name: str) -> Cluster:
@@ -72,14 +69,12 @@ def _cluster(name: str) -> Cluster:
 
 def _policy(cluster: Cluster, scheduler_name: str, configuration: str | None) -> Policy:
     """The newest one; the names say which when there are several configurations."""
-    found: dict[str, Policy] = {}
-    rows = ScoringPolicy.objects.for_extender(cluster)
-    for row in rows.filter(scheduler_name=scheduler_name):
-        policy = decode_policy(bytes(row.document))
-        if policy is not None:
-            found.setdefault(policy.configuration, policy)
-    if configuration is not None:
-        found = {name: p for name, p in found.items() if name == configuration}
+    found = {
+        policy.configuration: policy
+        for policy in policies(cluster)
+        if policy.scheduler_name == scheduler_name
+        and configuration in {None, policy.configuration}
+    }
     if len(found) > 1:
         raise CommandError(
             f"several configurations serve {scheduler_name!r}: name one with "
@@ -94,45 +89,66 @@ def _policy(cluster: Cluster, scheduler_name: str, configuration: str | None) ->
     return next(iter(found.values()))
 
 
-def _explain(policy: Policy, snapshot: Snapshot, node: str) -> Explanation:
-    now = timezone.now().timestamp()
-    plugins = tuple((spec, build(spec)) for spec in policy.plugins)
-    prepared = prepare(policy, plugins, snapshot, None, now=now)
-    try:
-        return explain_node(prepared, snapshot, node, now=now)
-    except UnknownNode as exc:
-        close = difflib.get_close_matches(node, list(snapshot.table.index), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "see the node ranking"
-        raise CommandError(f"the snapshot has no node {node!r}: {hint}") from exc
+def _row(ranking: Ranking, node: str) -> int:
+    index = ranking.snapshot.table.index
+    if node in index:
+        return index[node]
+    close = difflib.get_close_matches(node, list(index), n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "see the node ranking"
+    raise CommandError(f"the snapshot has no node {node!r}: {hint}")
 
 
-def as_json(found: Explanation, policy: Policy) -> dict[str, Any]:
+def as_json(found: Explanation, ranking: Ranking) -> dict[str, Any]:
     """Plain values; unknown numbers are null."""
-    sample = asdict(found.sample) | {
-        "age": str(found.sample.age),
-        "quality": found.sample.quality.name.lower(),
-        "receive_share": found.sample.receive_share,
-        "transmit_share": found.sample.transmit_share,
-    }
+    policy, node = ranking.policy, found.row.node
     return {
-        "node": found.node.name,
-        "eligible": found.node.eligible,
-        "capacity_origin": found.node.capacity_origin,
-        "cause": found.node.cause,
-        "snapshot": found.snapshot_version,
+        "node": node.name,
+        "eligible": node.eligible,
+        "capacity_origin": node.capacity_origin,
+        "mapping_rule": node.mapping_rule,
+        "devices": list(node.devices),
+        "cause": node.cause,
+        "snapshot": ranking.snapshot.version,
         "configuration": policy.configuration,
         "revision": policy.revision,
         "scheduler_name": policy.scheduler_name,
-        "sample": _nulls(sample),
+        "sample": _nulls(_values(found.row, _SAMPLE)),
         "candidates": found.candidates,
-        "plugins": [_nulls(asdict(p) | {"points": p.points}) for p in found.plugins],
+        "plugins": [_nulls(_values(part, _PART)) for part in found.parts],
         "num": found.num,
         "weight": found.weight,
         "priority": found.priority,
         "answerable": found.answerable,
+        "neutral": found.neutral,
         "added": found.added,
-        "refused": found.refused,
+        "refused": found.verdict.refused,
+        "filters": list(found.verdict.steps),
     }
+
+
+_SAMPLE = {
+    "receive": "receive",
+    "transmit": "transmit",
+    "cpu": "cpu",
+    "receive_capacity": "receive_capacity",
+    "transmit_capacity": "transmit_capacity",
+    "receive_share": "receive_share",
+    "transmit_share": "transmit_share",
+    "seconds": "sample_age",
+    "age": "age",
+    "quality": "quality",
+}  # name in the output -> attribute of a RankedRow
+_PART = {
+    name: name
+    for name in (
+        *("name", "known", "load", "least", "ninth_tenth", "most"),
+        *("score", "weight", "points", "steps"),
+    )
+}  # ... of a Part
+
+
+def _values(source: object, names: dict[str, str]) -> dict[str, Any]:
+    return {name: getattr(source, attribute) for name, attribute in names.items()}
 
 
 def _nulls(values: dict[str, Any]) -> dict[str, Any]:
@@ -142,60 +158,70 @@ def _nulls(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def as_text(found: Explanation, policy: Policy) -> list[str]:
+def as_text(found: Explanation, ranking: Ranking) -> list[str]:
     """Lines for a terminal, in the order of the calculation."""
+    policy = ranking.policy
     return [
-        f"{found.node.name}, snapshot {found.snapshot_version}, "
+        f"{found.row.node.name}, snapshot {ranking.snapshot.version}, "
         f"{policy.configuration} r{policy.revision} for {policy.scheduler_name}",
         *_sample_lines(found),
         f"Candidates: {found.candidates} eligible nodes, as if all passed the other "
         "filters",
-        *(_plugin_line(steps) for steps in found.plugins),
+        *(line for part in found.parts for line in _part_lines(part)),
         *_number_lines(found),
-        f"Filter: {'refused, ' + found.refused if found.refused else 'passes'}",
+        *_filter_lines(found),
     ]
 
 
 def _sample_lines(found: Explanation) -> list[str]:
-    sample = found.sample
-    origin = f" ({found.node.capacity_origin})" if found.node.capacity_origin else ""
+    row, node = found.row, found.row.node
+    origin = f" ({node.capacity_origin})" if node.capacity_origin else ""
     lines = [
-        f"{word}: {write_megabits(rate)} of {write_megabits(most)}{origin} = "
-        f"{write_percent(rate / most)}"
-        for word, rate, most in (
-            ("Receive", sample.receive, sample.receive_capacity),
-            ("Transmit", sample.transmit, sample.transmit_capacity),
-        )
+        f"Receive: {write_megabits(row.receive)} of "
+        f"{write_megabits(row.receive_capacity)}{origin} = "
+        f"{write_percent(row.receive_share)}",
+        f"Transmit: {write_megabits(row.transmit)} of "
+        f"{write_megabits(row.transmit_capacity)}{origin} = "
+        f"{write_percent(row.transmit_share)}",
+        f"CPU: {write_percent(row.cpu)}",
+        f"Sample: {write_seconds(row.sample_age)} old, {row.age}, {row.quality}",
     ]
-    lines.append(f"CPU: {write_percent(sample.cpu)}")
-    lines.append(
-        f"Sample: {write_seconds(sample.seconds)} old, {sample.age}, "
-        f"{sample.quality.name.lower()}"
-    )
-    if found.node.cause:
-        lines.append(f"Cause: {found.node.cause}")
-    if not found.node.eligible:
+    if node.devices:
+        lines.append(f"Devices: {', '.join(node.devices)}")
+    if node.mapping_rule:
+        lines.append(f"Found by: {node.mapping_rule}")
+    if node.cause:
+        lines.append(f"Cause: {node.cause}")
+    if not node.eligible:
         lines.append("Not eligible: left out of the figures of the fleet")
     return lines
 
 
-def _plugin_line(steps: PluginSteps) -> str:
-    write = write_megabits if steps.name == HelloWorldPlugin.name else write_percent
-    counted = "" if steps.known else " (no current data: the median of the others)"
-    return (
-        f"{steps.name}: load {write(steps.load)}{counted}; least {write(steps.least)}, "
-        f"90th percentile {write(steps.ninth_tenth)}, most {write(steps.most)} "
-        f"-> score {steps.score} x weight {steps.weight} = {steps.points} points"
-    )
+def _part_lines(part: Part) -> list[str]:
+    return [
+        f"{part.name}: score {part.score} x weight {part.weight} = {part.points} "
+        "points",
+        *(f"  {step}" for step in part.steps),
+    ]
 
 
 def _number_lines(found: Explanation) -> list[str]:
     if found.priority is None:
         return ["Score: the policy has no Score plugin of Bandmaster"]
+    if found.neutral:
+        return [f"Sent: {found.priority} to every node, because the kill switch is on"]
     if not found.answerable:
         return [f"Sent: {found.priority} to every node, because there is no data"]
     num, weight = found.num, found.weight
     return [
         f"Sent: ({num} + 5 x {weight}) // (10 x {weight}) = {found.priority}",
         f"kube-scheduler adds: {found.priority} x 10 x {weight} = {found.added} points",
+    ]
+
+
+def _filter_lines(found: Explanation) -> list[str]:
+    refused = found.verdict.refused
+    return [
+        f"Filter: {'refused, ' + refused if refused else 'passes'}",
+        *(f"  {step}" for step in found.verdict.steps),
     ]

@@ -8,7 +8,7 @@ from django.test import Client
 
 from console.models import User
 from scoring import snapshot as snapshots
-from scoring.api import ranking
+from scoring.explain import current
 from scoring.models import Cluster
 from tests import rows
 
@@ -17,7 +17,7 @@ from tests import rows
 def own_data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory and caches of the test's own: primary keys are used again."""
     monkeypatch.setattr(snapshots._cache, "newest", {})
-    monkeypatch.setattr(ranking, "_previous", {})
+    monkeypatch.setattr(current, "_previous", {})
     settings.DATA_DIR = tmp_path
     settings.NEUTRAL = ""
     return tmp_path

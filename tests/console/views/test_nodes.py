@@ -10,12 +10,14 @@ import re
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from scoring.framework.policy import PluginSpec
 from scoring.framework.snapshot import RECEIVE, TRANSMIT
+from scoring.framework.types import Quality
 from scoring.models import Cluster
 from tests import rows
 
@@ -114,6 +116,19 @@ def test_missing_data_is_a_dash_with_its_cause(
     assert "No series names it." in page
 
 
+def test_partial_data_is_told_in_words(browser: Client, cluster: Cluster) -> None:
+    table = tuple(rows.node(i) for i in range(3))
+    cause = "only the receive rate is known"
+    draft = rows.draft((dataclasses.replace(table[0], cause=cause), *table[1:]))
+    draft.columns[TRANSMIT][0] = np.nan
+    draft.quality[0] = Quality.PARTIAL
+    rows.collected(cluster, draft)
+    page = body(browser, "?why=node-0000")
+    assert "partial" in cells(page, "node-0000")
+    assert cause in page
+    assert "Only a part of its traffic is known" in page
+
+
 @pytest.mark.parametrize(
     ("ago", "stale"), [(5, False), (44, False), (50, True), (400, True)]
 )
@@ -147,6 +162,7 @@ def test_refused_nodes_say_so(browser: Client, four: Cluster) -> None:
     page = body(browser, "?state=refused&why=node-0003")
     assert names(page) == ["node-0003"]
     assert "Bandmaster: network use above limit" in page
+    assert "is above the limit of 60.0 %" in page
 
 
 def test_nodes_out_of_the_race_have_no_score(browser: Client, cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from scoring import snapshot as snapshots
-from scoring.api import ranking
+from scoring.explain import current
 from scoring.models import Cluster
 from tests import rows
 
@@ -20,7 +20,7 @@ ROOT = "/api/v1/"
 def own_state(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.DATA_DIR = tmp_path
     monkeypatch.setattr(snapshots._cache, "newest", {})
-    monkeypatch.setattr(ranking, "_previous", {})
+    monkeypatch.setattr(current, "_previous", {})
 
 
 @pytest.fixture

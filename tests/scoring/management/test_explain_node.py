@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scoring import snapshot as store
+from scoring.explain import current
 from scoring.framework.policy import PluginSpec
 from scoring.models import Cluster
 from tests import rows as made
@@ -26,6 +27,7 @@ CLASSIC = PluginSpec("HelloWorldPlugin", score=True, weight=1)
 def no_snapshot_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rolled back rows give their keys to the next test; the cache goes by keys."""
     monkeypatch.setattr(store._cache, "newest", {})
+    monkeypatch.setattr(current, "_previous", {})
 
 
 @pytest.fixture
@@ -79,9 +81,23 @@ def test_every_step_as_text(
         "old, fresh, measured",
         "Candidates: 5 eligible nodes",
         f"score {number['plugins'][0]['score']} x weight 4",
+        number["plugins"][0]["steps"][0],
+        "Found by: node label",
+        "Devices: eth0",
+        number["filters"][0],
         f"({number['num']} + 5 x 5) // (10 x 5) = {number['priority']}",
     ):
         assert part in text
+
+
+def test_the_kill_switch_is_told(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Cluster.objects.update(neutral=True, neutral_reason="drill")
+    call_command("explain_node", "node-0001")
+    text = capsys.readouterr().out
+    assert "to every node, because the kill switch is on" in text
+    assert "Filter: passes" in text
 
 
 @pytest.mark.parametrize(

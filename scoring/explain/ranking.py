@@ -1,7 +1,7 @@
 """The nodes of a cluster as a policy ranks them, to be read by people and programs.
 
-Reads the newest snapshot and the newest policies, and asks the same runtime that
-answers kube-scheduler. Arrays stay arrays until a page of rows is asked for.
+A pure function of snapshot, policy and time that asks the same runtime that answers
+kube-scheduler. Arrays stay arrays until a page of rows is asked for.
 """
 
 from __future__ import annotations
@@ -12,14 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from scoring import snapshot as snapshots
-from scoring.framework.policy import Policy, decode_policy
-from scoring.framework.runtime import (
-    PreparedPolicy,
-    neutral_priority,
-    prepare,
-    priorities,
-)
+from scoring.framework.policy import Policy
+from scoring.framework.runtime import PreparedPolicy, neutral_priority, priorities
 from scoring.framework.snapshot import (
     CPU,
     DEFAULT_MAX_SAMPLE_AGE,
@@ -29,13 +23,12 @@ from scoring.framework.snapshot import (
     Snapshot,
 )
 from scoring.framework.types import Age, Floats, Ints, PodInfo, Quality, Rows
-from scoring.models import Cluster, ScoringPolicy
-from scoring.plugins import registry
-from scoring.plugins.networktraffic import capacities
+from scoring.plugins.networktraffic import capacities, use
 
 ELIGIBLE, REFUSED = "eligible", "refused"
 CORDONED, NOT_READY, CONTROL_PLANE = "cordoned", "not ready", "control plane"
 STATES = (ELIGIBLE, REFUSED, CORDONED, NOT_READY, CONTROL_PLANE)
+ANY_POD = PodInfo()  # no namespace, no labels: exempt from nothing
 AGES = tuple(str(age) for age in Age)
 QUALITIES = tuple(quality.name.lower() for quality in Quality)
 
@@ -50,7 +43,8 @@ class RankedRow:
     priority: int | None  # the integer that is sent, 0..10 unless extended
     receive: float
     transmit: float
-    capacity: float
+    receive_capacity: float
+    transmit_capacity: float
     use: float  # busier direction's share of its capacity
     cpu: float
     sample_at: float | None
@@ -59,6 +53,19 @@ class RankedRow:
     quality: str
     state: str
     reason: str
+
+    @property
+    def capacity(self) -> float:
+        """The smaller direction's."""
+        return min(self.receive_capacity, self.transmit_capacity)
+
+    @property
+    def receive_share(self) -> float:
+        return self.receive / self.receive_capacity
+
+    @property
+    def transmit_share(self) -> float:
+        return self.transmit / self.transmit_capacity
 
     @property
     def usable(self) -> bool:
@@ -92,7 +99,7 @@ class Ranking:
     @cached_property
     def points(self) -> Ints:
         """int64[eligible]: sum of w_i * s_i."""
-        return self.prepared.score_points(self.eligible, PodInfo())
+        return self.prepared.score_points(self.eligible, ANY_POD)
 
     @cached_property
     def scores(self) -> Floats:
@@ -121,7 +128,7 @@ class Ranking:
         """Row -> the constant reason that kube-scheduler gets."""
         if not self.prepared.filters or not self.eligible.size or self.neutral:
             return {}
-        outcome = self.prepared.filter(self.eligible, PodInfo())
+        outcome = self.prepared.filter(self.eligible, ANY_POD)
         over = np.flatnonzero(~outcome.passed)
         return {
             int(self.eligible[i]): outcome.texts[int(outcome.reasons[i])] for i in over
@@ -130,18 +137,17 @@ class Ranking:
     @cached_property
     def use(self) -> Floats:
         """float64[N]: share of capacity of the busier direction; NaN = unknown."""
-        receive, transmit = capacities(self.snapshot.table)
-        n = len(self)
-        return np.fmax(
-            self.snapshot.column(RECEIVE) / receive[:n],
-            self.snapshot.column(TRANSMIT) / transmit[:n],
-        )
+        return use(self.snapshot)
 
     @cached_property
+    def capacities(self) -> tuple[Floats, Floats]:
+        """Receive and transmit capacity, float64[N], bytes/s."""
+        return capacities(self.snapshot.table)
+
+    @property
     def capacity(self) -> Floats:
         """float64[N]: the smaller direction's capacity, bytes/s."""
-        receive, transmit = capacities(self.snapshot.table)
-        return np.minimum(receive, transmit)[: len(self)]
+        return np.minimum(*self.capacities)
 
     @cached_property
     def ages(self) -> tuple[str, ...]:
@@ -158,12 +164,10 @@ class Ranking:
     @property
     def max_age(self) -> float:
         """Seconds after which the policy takes a sample for expired."""
-        limits = [
-            shared.max_sample_age
-            for prepared in self.prepared.plugins
-            if (shared := getattr(prepared.plugin.args, "shared", None)) is not None  # type: ignore[attr-defined]
-        ]
-        return min(limits, default=DEFAULT_MAX_SAMPLE_AGE)
+        return min(
+            (prepared.plugin.max_sample_age for prepared in self.prepared.plugins),
+            default=DEFAULT_MAX_SAMPLE_AGE,
+        )
 
     @cached_property
     def order(self) -> Rows:
@@ -194,6 +198,7 @@ class Ranking:
     def rows(self, numbers: Iterable[int]) -> Iterator[RankedRow]:
         """Full rows, in the order given."""
         seconds = self.snapshot.sample_age(self.now)
+        receive_capacity, transmit_capacity = self.capacities
         for row in numbers:
             age = float(seconds[row])
             yield RankedRow(
@@ -203,7 +208,8 @@ class Ranking:
                 priority=_whole(self.sent[row]),
                 receive=float(self.snapshot.column(RECEIVE)[row]),
                 transmit=float(self.snapshot.column(TRANSMIT)[row]),
-                capacity=float(self.capacity[row]),
+                receive_capacity=float(receive_capacity[row]),
+                transmit_capacity=float(transmit_capacity[row]),
                 use=float(self.use[row]),
                 cpu=float(self.snapshot.column(CPU)[row]),
                 sample_at=None if np.isnan(age) else self.now - age,
@@ -217,36 +223,3 @@ class Ranking:
 
 def _whole(value: np.float64) -> int | None:
     return None if np.isnan(value) else int(value)
-
-
-def policies(cluster: Cluster) -> tuple[Policy, ...]:
-    """The newest live policy of each (configuration, schedulerName); one query."""
-    found: dict[tuple[str, str], Policy] = {}
-    for row in ScoringPolicy.objects.for_extender(cluster):
-        key = (row.configuration, row.scheduler_name)
-        if key in found:
-            continue
-        policy = decode_policy(bytes(row.document))
-        if policy is not None:
-            found[key] = policy
-    return tuple(found.values())
-
-
-def rank(
-    cluster: Cluster, policy: Policy, *, now: float, neutral: bool = False
-) -> Ranking | None:
-    """None while nothing has been collected. At most two queries."""
-    snapshot = snapshots.latest(cluster)
-    if snapshot is None:
-        return None
-    plugins = tuple((spec, registry.build(spec)) for spec in policy.plugins)
-    key = (cluster.pk, policy.configuration, policy.scheduler_name)
-    prepared = prepare(
-        policy, plugins, snapshot, None, now=now, previous=_previous.get(key)
-    )
-    _previous[key] = prepared
-    return Ranking(policy, prepared, snapshot, now, neutral)
-
-
-# what was refused before stays refused until it has cooled down: as in the extender
-_previous: dict[tuple[int, str, str], PreparedPolicy] = {}

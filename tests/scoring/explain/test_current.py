@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scoring import neutral as switch
 from scoring import snapshot as snapshots
-from scoring.api import ranking
-from scoring.api.ranking import Ranking, rank
-from scoring.api.why import why
+from scoring.explain import current
+from scoring.explain.current import is_neutral, rank
+from scoring.explain.ranking import Ranking
+from scoring.explain.steps import explain
 from scoring.extender import verbs
 from scoring.extender.names import NodeIndex
 from scoring.extender.types import Call, View
@@ -28,8 +30,10 @@ CPU = PluginSpec("CPUUsage", score=True, weight=1)
 
 @pytest.fixture(autouse=True)
 def own_state(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.DATA_DIR = tmp_path
+    settings.NEUTRAL = ""
     monkeypatch.setattr(snapshots._cache, "newest", {})
-    monkeypatch.setattr(ranking, "_previous", {})
+    monkeypatch.setattr(current, "_previous", {})
 
 
 @pytest.fixture
@@ -81,14 +85,14 @@ def test_the_explanation_ends_at_what_is_sent(
     assert len(answered) == found.eligible.size
     for row in found.rows(found.eligible):
         number = found.snapshot.table.index[row.node.name]
-        reasons = why(found, number)
-        assert reasons is not None
+        reasons = explain(found, number)
+        assert reasons.priority is not None
         assert reasons.priority == row.priority == answered[row.node.name]
-        assert sum(part.points for part in reasons.parts) == reasons.points
+        assert sum(part.points for part in reasons.parts) == reasons.num
         weight = reasons.weight
-        assert (reasons.points + 5 * weight) // (10 * weight) == reasons.priority
+        assert (reasons.num + 5 * weight) // (10 * weight) == reasons.priority
         assert reasons.added == reasons.priority * 10 * weight
-        assert [part.plugin for part in reasons.parts] == [p.name for p in plugins]
+        assert [part.name for part in reasons.parts] == [p.name for p in plugins]
         assert all(part.steps for part in reasons.parts)
 
 
@@ -101,8 +105,7 @@ def test_kill_switch_sends_what_the_page_says(cluster: Cluster) -> None:
 
 def test_a_node_without_data_says_what_it_counts_as(cluster: Cluster) -> None:
     found = ranked(cluster, TRAFFIC)
-    reasons = why(found, found.snapshot.table.index["node-0005"])
-    assert reasons is not None
+    reasons = explain(found, found.snapshot.table.index["node-0005"])
     assert "median of the candidates" in reasons.parts[0].steps[0]
 
 
@@ -114,12 +117,30 @@ def test_an_idle_fleet_lies_in_the_dead_band(cluster: Cluster) -> None:
     rows.collected(cluster, draft)
     found = rank(cluster, policy, now=draft.collected_at)
     assert found is not None
-    reasons = why(found, 0)
-    assert reasons is not None
+    reasons = explain(found, 0)
     assert reasons.parts[0].score == 100
     assert "so all get 100" in reasons.parts[0].steps[1]
 
 
-def test_a_node_out_of_the_race_has_no_explanation(cluster: Cluster) -> None:
+def test_a_node_out_of_the_race_is_sent_nothing_of_the_ranking(
+    cluster: Cluster,
+) -> None:
     found = ranked(cluster, TRAFFIC)
-    assert why(found, found.snapshot.table.index["node-0007"]) is None
+    number = found.snapshot.table.index["node-0007"]
+    reasons = explain(found, number)
+    assert reasons.row.priority is None
+    assert reasons.candidates == found.eligible.size + 1
+
+
+@pytest.mark.parametrize("source", ["cluster", "environment", "file"])
+def test_every_source_of_the_kill_switch_counts(
+    cluster: Cluster, settings: Any, tmp_path: Path, source: str
+) -> None:
+    assert not is_neutral(cluster)
+    if source == "cluster":
+        cluster.neutral = True
+    elif source == "environment":
+        settings.NEUTRAL = "drill"
+    else:
+        switch.write_neutral_file(tmp_path, "drill")
+    assert is_neutral(cluster)
