@@ -21,26 +21,29 @@ from scoring.bandwidth.identity import (
     Identities,
     Key,
     Match,
-    cluster_of,
     identify,
     instance_of,
     key_of,
+)
+from scoring.bandwidth.remarks import (
+    ONE_DIRECTION,
+    PARTLY,
+    SOME_DEVICES,
+    identity_warnings,
+    lost_warning,
+    partial_warning,
+    window_warning,
 )
 from scoring.bandwidth.series import Series
 from scoring.framework.snapshot import DEFAULT_MAX_SAMPLE_AGE, NodeRow, Snapshot
 from scoring.framework.types import Bools, Floats, Floats32, Quality
 
-_LOST_SHARE = 0.1  # of the nodes with data, from one tick to the next
 _LARGEST = float(np.finfo(np.float32).max)
-_NAMED = 3  # examples that a warning names
 
 _NO_SERIES = "no series names this node"
 _ONE_SAMPLE = "fewer than two samples in the window so far"
 _UNUSABLE = "its samples are not numbers from 0 up"
 _GLITCH = "its rate is above what its links can carry: the sample was rejected"
-_ONE_DIRECTION = "only the receive rate is known: no transmit series names this node"
-_SOME_DEVICES = "some of its devices have samples that are not numbers from 0 up"
-_PARTLY = frozenset({_ONE_DIRECTION, _SOME_DEVICES})  # causes of a partial datum
 _KEPT = "no newer good sample"
 
 
@@ -144,9 +147,10 @@ def observe(
     recent = measures.sample_age <= DEFAULT_MAX_SAMPLE_AGE
     with_data = int((np.isfinite(measures.receive) & recent).sum())
     warnings = (
-        *_identity_warnings(identities, nodes),
-        *_window_warning(answers),
-        *_lost_warning(int(np.isfinite(fresh.receive).sum()), nodes, previous),
+        *identity_warnings(identities, nodes),
+        *partial_warning([row.name for row in rows if row.cause in PARTLY]),
+        *window_warning(answers.window, answers.scrape_interval),
+        *lost_warning(int(np.isfinite(fresh.receive).sum()), nodes, previous),
     )
     unmatched = len({instance_of(key) for key in identities.unmatched})
     return Observation(rows, measures, with_data, unmatched, warnings)
@@ -252,7 +256,7 @@ def _judge(
             heard=bool(np.isfinite(raw.age[row])),
         )
     for row in np.flatnonzero(quality == Quality.PARTIAL):
-        causes[row] = _SOME_DEVICES if int(row) in broken else _ONE_DIRECTION
+        causes[row] = SOME_DEVICES if int(row) in broken else ONE_DIRECTION
     cpu = np.clip(raw.cpu, 0.0, 1.0)
     age = np.maximum(raw.age, np.float32(0.0))
     return Measures(received, sent, cpu, age, quality), causes
@@ -320,78 +324,3 @@ def _row(node: NodeRow, found: _Found, i: int, known: NodeRow | None) -> NodeRow
         found.causes[i],
     )
     return known if known is not None and known == row else row
-
-
-def _identity_warnings(
-    identities: Identities, nodes: tuple[NodeRow, ...]
-) -> tuple[str, ...]:
-    warnings: list[str] = []
-    if identities.ambiguous:
-        warnings.append(
-            f"two nodes claim {_examples(identities.ambiguous)}: series under it are "
-            "left out"
-        )
-    strangers = sorted({instance_of(key) for key in identities.unmatched})
-    if strangers:
-        warnings.append(
-            f"{len(strangers)} exporters belong to no node of the cluster, such as "
-            f"{_examples(strangers)}"
-        )
-    matched = {key: match for key, match in identities.matches.items() if match.rule}
-    if twice := _with_two_exporters(matched, nodes):
-        warnings.append(
-            f"{len(twice)} nodes have more than one exporter, such as "
-            f"{_examples(twice)}: of each device the higher value counts"
-        )
-    clusters = sorted({cluster_of(key) for key in matched})
-    if len(clusters) > 1:
-        warnings.append(
-            f"series of several clusters match ({_examples(clusters)}): choose one "
-            "with BANDMASTER_PROMETHEUS_SELECTOR"
-        )
-    return tuple(warnings)
-
-
-def _with_two_exporters(
-    matched: Mapping[Key, Match], nodes: tuple[NodeRow, ...]
-) -> list[str]:
-    if len({match.row for match in matched.values()}) == len(matched):
-        return []
-    first: dict[int, str] = {}
-    twice: set[int] = set()
-    for key, match in matched.items():
-        instance = instance_of(key)
-        if first.setdefault(match.row, instance) != instance:
-            twice.add(match.row)
-    return sorted(nodes[row].name for row in twice)
-
-
-def _examples(names: tuple[str, ...] | list[str]) -> str:
-    shown = ", ".join(name or "no cluster label" for name in names[:_NAMED])
-    return shown if len(names) <= _NAMED else f"{shown} and others"
-
-
-def _window_warning(answers: Answers) -> tuple[str, ...]:
-    interval = answers.scrape_interval
-    if interval <= 0 or answers.window >= 3 * interval:
-        return ()
-    return (
-        f"the window of {answers.window:g} s holds fewer than 3 scrapes of "
-        f"{interval:.0f} s: set BANDMASTER_WINDOW_SECONDS to {4 * interval:.0f}",
-    )
-
-
-def _lost_warning(
-    with_data: int, nodes: tuple[NodeRow, ...], previous: Snapshot | None
-) -> tuple[str, ...]:
-    """Partial answers look like health: say when many nodes fall silent at once."""
-    if previous is None:
-        return ()
-    names = {node.name for node in nodes}
-    before = sum(
-        row.name in names and (not row.cause or row.cause in _PARTLY)
-        for row in previous.table.rows
-    )
-    if with_data >= (1 - _LOST_SHARE) * before:
-        return ()
-    return (f"nodes with data fell from {before} to {with_data} since the last tick",)

@@ -178,7 +178,9 @@ def test_quality(parts: dict[str, Any], quality: Quality) -> None:
 def test_a_partial_datum_says_what_is_missing(
     parts: dict[str, Any], cause: str
 ) -> None:
-    assert observe(answers(**parts), NODES, None).rows[0].cause.startswith(cause)
+    seen = observe(answers(**parts), NODES, None)
+    assert seen.rows[0].cause.startswith(cause)
+    assert any("known only in part, such as a" in text for text in seen.warnings)
 
 
 def test_a_short_name_is_a_guess() -> None:
