@@ -5,6 +5,7 @@ A value that cannot be understood stops the start with one sentence.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +15,8 @@ import environ
 from environ.fileaware_mapping import FileAwareMapping
 
 PREFIX = "BANDMASTER_"
+_LONGEST_NUMBER = 12  # digits
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class SettingError(Exception):
@@ -69,7 +72,8 @@ class Env:
         raw = self.text(name)
         if raw == "":
             return default
-        if not raw.isascii() or not raw.isdigit() or not low <= int(raw) <= high:
+        digits = raw.isascii() and raw.isdigit() and len(raw) <= _LONGEST_NUMBER
+        if not digits or not low <= int(raw) <= high:
             raise SettingError(
                 f"{PREFIX}{name} is {raw!r}: write a whole number from {low} to {high}"
             )
@@ -93,13 +97,32 @@ class Env:
         raw = self.text(name, default)
         if raw == "":
             return ""
-        parts = urlsplit(raw)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        if _scheme(raw) not in {"http", "https"}:
             raise SettingError(
                 f"{PREFIX}{name} is not an http or https URL: "
-                "write for example http://prometheus.monitoring:9090"
+                "write for example http://host.example:9090"
             )
         return raw.rstrip("/")
+
+    def broker(self) -> str:
+        """A Redis URL, or nothing."""
+        raw = self.text("BROKER_URL")
+        if raw and _scheme(raw) not in {"redis", "rediss"}:
+            raise SettingError(
+                f"{PREFIX}BROKER_URL is not a Redis URL: write for example "
+                "redis://host.example:6379/0, or nothing for a queue of files"
+            )
+        return raw
+
+    def label(self, name: str, default: str) -> str:
+        """What may stand in a path: lower-case letters, digits and dashes."""
+        raw = self.text(name) or default
+        if not _LABEL.fullmatch(raw):
+            raise SettingError(
+                f"{PREFIX}{name} is {raw[:80]!r}: write at most 63 lower-case letters, "
+                "digits and dashes"
+            )
+        return raw
 
     def zone(self, name: str, default: str) -> str:
         raw = self.text(name, default)
@@ -116,11 +139,27 @@ class Env:
 
     def database(self, default: str) -> dict[str, Any]:
         raw = self.text("DATABASE_URL") or default
-        scheme = urlsplit(raw).scheme
+        scheme = raw.partition(":")[0]
         if scheme not in {"sqlite", "postgres", "postgresql"}:
             raise SettingError(
                 f"{PREFIX}DATABASE_URL must start with sqlite:/// or postgres:// "
                 f"(it starts with {scheme!r})"
             )
-        parsed: dict[str, Any] = environ.Env.db_url_config(raw)
+        try:
+            parsed: dict[str, Any] = environ.Env.db_url_config(raw)
+        except ValueError:  # without its cause: that quotes the password
+            raise SettingError(
+                f"{PREFIX}DATABASE_URL cannot be read: write for example "
+                "postgres://user:password@host.example:5432/bandmaster"
+            ) from None
         return parsed
+
+
+def _scheme(url: str) -> str:
+    """Its scheme when host and port can be used, else nothing."""
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.port != 0  # reading it checks it
+    except ValueError:
+        return ""
+    return parts.scheme if usable else ""

@@ -19,7 +19,7 @@ try:
     DATA_DIR = env.directory("DATA_DIR", BASE_DIR / "var")
     DATABASE_URL_DEFAULT = f"sqlite:///{DATA_DIR / 'bandmaster.sqlite3'}"
     database = env.database(DATABASE_URL_DEFAULT)
-    BROKER_URL = env.text("BROKER_URL")  # empty = the file queue in DATA_DIR
+    BROKER_URL = env.broker()  # empty = the file queue in DATA_DIR
 
     # --- Secrets -----------------------------------------------------------------
     # `up` keeps lasting ones in the data directory, for commands beside it too;
@@ -40,7 +40,7 @@ try:
     TRUSTED_PROXY = env.flag("TRUSTED_PROXY")
 
     # --- The cluster -------------------------------------------------------------
-    CLUSTER = env.text("CLUSTER", "default")
+    CLUSTER = env.label("CLUSTER", "default")
     PROMETHEUS_URL = env.http_url("PROMETHEUS_URL")
     PROMETHEUS_SELECTOR = env.text("PROMETHEUS_SELECTOR")
     KUBECONFIG = env.text("KUBECONFIG")  # a path; empty = in-cluster or simulated

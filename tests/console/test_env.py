@@ -66,14 +66,22 @@ def test_flag_refuses_other_words(env: Env, monkeypatch: pytest.MonkeyPatch) -> 
         env.flag("DEBUG")
 
 
-@pytest.mark.parametrize("raw", ["0", "65536", "-1", "8e3", "٣", "abc", "8000 8001"])
+@pytest.mark.parametrize(
+    "raw", ["0", "65536", "-1", "8e3", "٣", "9" * 5000, "8000 8001"]
+)
 def test_whole_refuses(env: Env, monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
     monkeypatch.setenv("BANDMASTER_PORT", raw)
     with pytest.raises(SettingError, match="whole number from 1 to 65535"):
         env.whole("PORT", 8000, low=1, high=65535)
 
 
-@pytest.mark.parametrize("raw", ["prometheus:9090", "ftp://x", "http://", "/path"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *("prometheus:9090", "ftp://x", "http://", "/path"),
+        *("http://[::1", "http://a:port", "http://a:99999"),
+    ],
+)
 def test_url_refuses(env: Env, monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
     monkeypatch.setenv("BANDMASTER_PROMETHEUS_URL", raw)
     with pytest.raises(SettingError, match="http or https URL"):
@@ -90,6 +98,11 @@ def test_url_loses_its_last_slash(env: Env, monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("PORT", "eighty", "BANDMASTER_PORT"),
         ("DATABASE_URL", "mysql://x/y", "must start with sqlite:/// or postgres://"),
+        ("DATABASE_URL", "postgres://u:p@x:port/y", "DATABASE_URL cannot be read"),
+        ("BROKER_URL", "amqp://x", "BROKER_URL is not a Redis URL"),
+        ("BROKER_URL", "redis://x:port", "BROKER_URL is not a Redis URL"),
+        ("CLUSTER", "a/b c", "at most 63 lower-case letters"),
+        ("CLUSTER", "x" * 64, "at most 63 lower-case letters"),
         ("LOG_FORMAT", "xml", "text, json"),
         ("TICK_SECONDS", "0", "whole number from 1"),
         ("PROMETHEUS_URL", "nonsense", "http or https URL"),
