@@ -71,3 +71,8 @@ def entry_of(result: Compiled) -> dict[str, Any]:
     extenders = document(result.stock).data["extenders"]
     found: dict[str, Any] = extenders[-1]
     return found
+
+
+def said(result: Compiled, words: str) -> list[Problem]:
+    """What the compiler advises in these words."""
+    return [problem for problem in result.problems if words in problem.message]
