@@ -237,9 +237,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     for version in (chosen,) if chosen else VERSIONS:
         try:
-            directory = build_version(
-                version, os.environ, with_nodes=arguments.lab
-            )
+            directory = build_version(version, os.environ, with_nodes=arguments.lab)
         except BuildError as problem:
             print(f"tools/lab: Kubernetes {version}: {problem}", file=sys.stderr)
             continue

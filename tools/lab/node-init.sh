@@ -1,0 +1,34 @@
+#!/bin/sh
+# The first process of a node, in its own network, PID and mount namespace: ending it
+# ends every pod of the node, and takes the node's mounts along.
+# node-init.sh DIRECTORY PROGRAMS NAME ADDRESS KUBECONFIG IMAGE
+set -eu
+directory=$1 programs=$2 name=$3 address=$4 kubeconfig=$5 image=$6
+socket=/run/containerd/containerd.sock
+finish() { exit 0; }
+trap finish TERM
+
+# containerd, kubelet and CNI write to fixed paths: every node has these to itself,
+# and the machine's own stay as they are
+for path in run var/lib var/log; do
+	mkdir -p "$directory/root/$path"
+	mount --bind "$directory/root/$path" "/$path"
+done
+mkdir -p /run/containerd /run/netns
+
+containerd --config "$directory/containerd.toml" >"$directory/containerd.log" 2>&1 &
+until ctr --address "$socket" version >/dev/null 2>&1; do sleep 0.1; done
+ctr --address "$socket" --namespace k8s.io images import "$image"
+"$programs/kubelet" --config "$directory/kubelet.yaml" --kubeconfig "$kubeconfig" \
+	--cert-dir "$directory/pki" --hostname-override "$name" --node-ip "$address" \
+	>"$directory/kubelet.log" 2>&1 &
+"$programs/kube-proxy" --kubeconfig "$kubeconfig" --hostname-override "$name" \
+	--proxy-mode iptables --bind-address "$address" \
+	--conntrack-max-per-core 0 --conntrack-min 0 \
+	--conntrack-tcp-timeout-established 0 --conntrack-tcp-timeout-close-wait 0 \
+	>"$directory/kube-proxy.log" 2>&1 &
+# orphans of the pods end up here and want to be waited for
+while :; do
+	wait
+	sleep 1
+done
