@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -12,11 +13,13 @@ from types import FrameType
 
 from tools.lab import build, only, place, preflight
 from tools.lab.cluster import Lab, running_lab
+from tools.lab.image import NAME as IMAGE_NAME
 from tools.lab.processes import LabError, wait_until
 from tools.lab.sweep import leftovers, sweep
 
 DOWN_SECONDS = 60.0
 LOOK_SECONDS = 1.0
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WELCOME = """\
 
 Ready after {seconds:.0f} s: {count} nodes, Kubernetes {version}, Bandmaster in front.
@@ -40,8 +43,8 @@ def up(count: int) -> int:
     started = time.monotonic()
     preflight.require()
     programs = build.build_version(build.NEWEST, os.environ, with_nodes=True)
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
+    for number in ENDING:
+        signal.signal(number, _interrupt)
     try:
         with running_lab(programs, count) as lab:
             _welcome(lab, time.monotonic() - started)
@@ -54,8 +57,9 @@ def up(count: int) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    # the second one would cut the cleaning short
-    signal.signal(number, signal.SIG_IGN)
+    # a second one would cut the cleaning short
+    for every in ENDING:
+        signal.signal(every, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
@@ -68,7 +72,7 @@ def _welcome(lab: Lab, seconds: float) -> None:
         password=lab.product.data / "first-admin-password",
         prometheus=lab.monitoring.url,
         kubeconfig=lab.plane.kubeconfig,
-        image="localhost/bandmaster-lab:1",
+        image=IMAGE_NAME,
         netns=lab.nodes[0].netns,
     )
     build.say(text)
@@ -94,15 +98,20 @@ def down() -> int:
     return 0
 
 
+def _end(running: int) -> None:
+    """Asks it to end; a janitor that is cleaning just now is only waited for."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(running, signal.SIGTERM)
+    wait_until(f"process {running} ends", lambda: only.holder() is None, DOWN_SECONDS)
+
+
 def sweep_after() -> int:
     """Waits until the other end of stdin is gone, then sweeps."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.stdin.buffer.read()
-    try:
-        with only.holding(0):
-            sweep()
-    except only.TakenError:
-        pass  # a new lab is starting: it has swept already
+    # when it is held a new lab is starting, and that has swept already
+    with contextlib.suppress(only.TakenError), only.holding(0):
+        sweep()
     return 0
 
 

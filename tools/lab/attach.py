@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tools.lab.processes import Child, LabError, free_port, start, wait_until
@@ -95,6 +98,16 @@ class Attached:
         if done.returncode != 0:
             raise LabError(f"{arguments[0]}: {done.stderr.strip()[-500:]}")
         return done.stdout
+
+    @contextlib.contextmanager
+    def read_database(self) -> Iterator[sqlite3.Connection]:
+        """Its database, read only."""
+        uri = f"file:{self.data / 'bandmaster.sqlite3'}?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, timeout=10)
+        try:
+            yield connection
+        finally:
+            connection.close()
 
     def publish(self) -> Path:
         """Publishes the lab's document; the file to start kube-scheduler with."""

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -55,7 +56,6 @@ def running_lab(programs: Path, count: int) -> Iterator[Lab]:
             not come up.
     """
     preflight.require()
-    _prepare_environment()
     with ExitStack() as stack:
         try:
             stack.enter_context(only.holding(ENDING_SECONDS / 4))
@@ -64,37 +64,48 @@ def running_lab(programs: Path, count: int) -> Iterator[Lab]:
                 f"a lab runs on this machine already (process {only.holder()}): "
                 "end it with `make lab-down`"
             ) from exc
+        stack.enter_context(_janitor())
         stack.callback(sweep)
         sweep()
         place.STATE.mkdir(parents=True, mode=0o700)
-        stack.enter_context(_janitor())
-        yield _start(stack, programs, place.nodes(count))
+        stack.enter_context(_marked_environment())
+        try:
+            lab = _start(stack, programs, place.nodes(count))
+        except LabError as exc:
+            raise LabError(f"{exc} (logs are kept in {_keep_logs()})") from exc
+        yield lab
 
 
-def _prepare_environment() -> None:
+@contextmanager
+def _marked_environment() -> Iterator[None]:
+    """What is started from now on can be told from everything else."""
+    before = dict(os.environ)
     os.environ[place.MARK] = "1"
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         for spelled in (name, name.upper()):
             # containerd and kubelet would ask it for the way to the API server
             os.environ.pop(spelled, None)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @contextmanager
 def _janitor() -> Iterator[None]:
     """A process that sweeps once we are gone, even by `kill -9`."""
-    environ = {k: v for k, v in os.environ.items() if k != place.MARK}
     janitor = subprocess.Popen(
         [sys.executable, "-m", "tools.lab", "sweep-after"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        env=environ,
         cwd=ROOT,
         start_new_session=True,
     )
     try:
         yield
     finally:
-        # ended by our own pid: nothing is left for it to do
+        # everything is swept: nothing is left for it to do
         janitor.kill()
         janitor.wait(ENDING_SECONDS)
         if janitor.stdin is not None:
@@ -170,6 +181,8 @@ def _start_controllers(plane: ControlPlane) -> None:
         "leader-elect": "false",
         "bind-address": "127.0.0.1",
         "secure-port": free_port(),
+        # else it makes the directory of the default in the machine's /usr
+        "flex-volume-plugin-dir": plane.directory / "volume-plugins",
         # a dead node shall show within a test's patience
         "node-monitor-grace-period": "20s",
     }
@@ -192,10 +205,12 @@ def is_ready(node: Json) -> bool:
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
-def keep_logs(target: Path) -> None:
+def _keep_logs() -> Path:
     """Copies the logs out of a lab that is about to be swept away."""
-    for log in place.STATE.rglob("*.log"):
-        if "containerd" not in log.parts:
-            copy = target / log.relative_to(place.STATE)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(log, copy)
+    kept = Path(tempfile.mkdtemp(prefix="bandmaster-lab-logs-"))
+    patterns = ("node-*/*.log", "plane/logs/*", "bandmaster/*.log", "prometheus/*.log")
+    for log in (log for pattern in patterns for log in place.STATE.glob(pattern)):
+        copy = kept / log.relative_to(place.STATE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log, copy)
+    return kept

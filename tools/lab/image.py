@@ -1,6 +1,8 @@
 """A container image of one static busybox, as `docker save` would write it.
 
-Nodes cannot pull anything; what their pods run is put on them from this file.
+Nodes cannot pull anything; what their pods run is put on them from this file. It has
+no C library: an applet that looks up names (wget, ping) crashes, `nc` with an address
+works.
 """
 
 from __future__ import annotations

@@ -16,6 +16,16 @@ for path in run var/lib var/log; do
 done
 mkdir -p /run/containerd /run/netns
 
+# kubelet sets these, and they are the whole machine's: it gets copies to write to
+settings="vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops
+kernel/keys/root_maxkeys kernel/keys/root_maxbytes"
+for setting in $settings; do
+	copy="$directory/root/sysctl/$setting"
+	mkdir -p "${copy%/*}"
+	cat "/proc/sys/$setting" >"$copy"
+	mount --bind "$copy" "/proc/sys/$setting"
+done
+
 containerd --config "$directory/containerd.toml" >"$directory/containerd.log" 2>&1 &
 until ctr --address "$socket" version >/dev/null 2>&1; do sleep 0.1; done
 ctr --address "$socket" --namespace k8s.io images import "$image"
