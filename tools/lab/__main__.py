@@ -19,6 +19,7 @@ from tools.lab.sweep import leftovers, sweep
 
 DOWN_SECONDS = 60.0
 LOOK_SECONDS = 1.0
+RELEASE_SECONDS = 3.0
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WELCOME = """\
 
@@ -109,8 +110,9 @@ def sweep_after() -> int:
     """Waits until the other end of stdin is gone, then sweeps."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.stdin.buffer.read()
-    # when it is held a new lab is starting, and that has swept already
-    with contextlib.suppress(only.TakenError), only.holding(0):
+    # a dying process lets go of stdin before or after the name; when the name stays
+    # held a new lab has started, and that has swept already
+    with contextlib.suppress(only.TakenError), only.holding(RELEASE_SECONDS):
         sweep()
     return 0
 

@@ -63,7 +63,8 @@ def _processes() -> list[int]:
     found = {pid for pid in _all_processes() if _is_marked(pid)}
     for directory in _cgroups():
         with contextlib.suppress(OSError):
-            found |= {int(pid) for pid in (directory / "cgroup.procs").open()}
+            listed = (directory / "cgroup.procs").read_text(encoding="utf-8")
+            found |= {int(pid) for pid in listed.split()}
     for name in _namespaces():
         found |= {int(pid) for pid in _try("ip", "netns", "pids", name).split()}
     return sorted(found - {os.getpid()})
