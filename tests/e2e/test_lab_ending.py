@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -61,12 +62,26 @@ def kill(up: Child) -> None:
     up.send(signal.SIGKILL)
 
 
+def kill_janitor_too(up: Child) -> None:
+    children = Path(f"/proc/{up.pid}/task/{up.pid}/children").read_text().split()
+    (janitor,) = (
+        int(pid)
+        for pid in children
+        if "sweep-after" in Path(f"/proc/{pid}/cmdline").read_text()
+    )
+    os.kill(janitor, signal.SIGKILL)
+    kill(up)
+    wait_until("the name is free", lambda: only.holder() is None, GONE_SECONDS)
+    assert leftovers() != []
+    call_down(up)
+
+
 def call_down(_: Child) -> None:
     done = run_lab("down")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("end", [interrupt, kill, call_down])
+@pytest.mark.parametrize("end", [interrupt, kill, kill_janitor_too, call_down])
 def test_nothing_is_left(end: Callable[[Child], None], tmp_path: Path) -> None:
     programs_or_skip()
     assert leftovers() == [], "end the lab of this machine first: make lab-down"
