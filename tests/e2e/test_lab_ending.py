@@ -43,10 +43,11 @@ def machine() -> dict[str, object]:
     return {**settings, **files}
 
 
-def run_lab(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_lab(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "tools.lab", *arguments],
         cwd=ROOT,
+        env={**os.environ, **environ},
         capture_output=True,
         text=True,
         timeout=120,
@@ -118,3 +119,19 @@ def test_down_without_a_lab_says_so() -> None:
     done = run_lab("down")
     assert done.returncode == 0
     assert "nothing is left" in done.stdout
+
+
+def test_a_node_that_does_not_start_says_why(tmp_path: Path) -> None:
+    programs_or_skip()
+    broken = tmp_path / "containerd"
+    broken.write_text("#!/bin/sh\necho the disk is full\nexit 1\n")
+    broken.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = run_lab("up", PATH=path, TMPDIR=str(tmp_path))
+    assert done.returncode == 1
+    assert "containerd of node-" in done.stderr
+    assert "the disk is full" in done.stderr
+    assert "Traceback" not in done.stderr
+    (kept,) = tmp_path.glob("bandmaster-lab-logs-*")
+    assert (kept / "node-1" / "containerd.log").is_file()
+    assert leftovers() == []

@@ -72,7 +72,8 @@ def running_lab(programs: Path, count: int) -> Iterator[Lab]:
         try:
             lab = _start(stack, programs, place.nodes(count))
         except LabError as exc:
-            raise LabError(f"{exc} (logs are kept in {_keep_logs()})") from exc
+            said = " ".join(str(exc).split())
+            raise LabError(f"{said} (logs are kept in {_keep_logs()})") from exc
         yield lab
 
 
