@@ -50,7 +50,7 @@ e2e: environment-dev ## a real kube-scheduler places pods (builds Kubernetes onc
 	$(PY) -m tools.lab.build
 	@exec $(PY) -m pytest tests -m e2e $(ARGS)
 
-e2e-long: environment-dev ## every minor, every public file
+e2e-long: environment-dev ## what make e2e runs, and the tests that take longer
 	$(PY) -m tools.lab.build --lab
 	@exec $(PY) -m pytest tests -m "e2e or e2e_long" $(ARGS)
 

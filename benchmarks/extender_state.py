@@ -17,6 +17,7 @@ from pathlib import Path
 
 import django
 import numpy as np
+import numpy.typing as npt
 
 TEN_GIGABIT = 1.25e9  # bytes per second
 
@@ -59,13 +60,6 @@ def _store_snapshot(nodes: int) -> None:
         for i in range(nodes)
     )
     digest, table_blob = snapshot.encode_table(rows)
-    used = np.random.default_rng(1).permutation(nodes) / nodes * TEN_GIGABIT
-    columns = {
-        "receive": used,
-        "transmit": used / 4,
-        "cpu": np.full(nodes, 0.2),
-        "sample_age": np.full(nodes, 1.0),
-    }
     now = time.time()
     draft = Snapshot(
         version=0,
@@ -74,21 +68,31 @@ def _store_snapshot(nodes: int) -> None:
         window=60.0,
         scrape_interval=15.0,
         table=NodeTable.build(rows, digest),
-        columns={k: v.astype(np.float32) for k, v in columns.items()},
+        columns=_columns(nodes),
         quality=np.zeros(nodes, np.uint8),
     )
     cluster = models.Cluster.objects.get(name="default")
-    table = models.NodeTable.objects.create(
-        cluster=cluster, digest=digest, blob=table_blob
-    )
     models.Snapshot.objects.create(
         cluster=cluster,
-        node_table=table,
+        node_table=models.NodeTable.objects.create(
+            cluster=cluster, digest=digest, blob=table_blob
+        ),
         schema_version=snapshot.SCHEMA_VERSION,
         collected_at=datetime.fromtimestamp(now, UTC),
         blob=snapshot.encode(draft),
     )
     models.Version.bump(cluster)
+
+
+def _columns(nodes: int) -> dict[str, npt.NDArray[np.float32]]:
+    used = np.random.default_rng(1).permutation(nodes) / nodes * TEN_GIGABIT
+    columns = {
+        "receive": used,
+        "transmit": used / 4,
+        "cpu": np.full(nodes, 0.2),
+        "sample_age": np.full(nodes, 1.0),
+    }
+    return {name: column.astype(np.float32) for name, column in columns.items()}
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ARMS = ("none", "go", "ours")
 # (ours - none) / (go - none) of the scheduling algorithm, by number of nodes
 BARS = {100: 1.8, 500: 1.5, 1000: 1.1}
+NOISE = 0.05  # of a cycle without extender; less than that is not an overhead
 SAMPLED = 5000  # at this size the default sampling is measured too
 ROUND_SECONDS = 300.0
 ANY_EXTENDER_SWITCHES_OFF = "OpportunisticBatching=false"
@@ -325,10 +326,25 @@ def _rows(nodes: int, sampling: str, rounds: Sequence[Round]) -> list[Row]:
     ]
 
 
-def ratio(rows: Sequence[Row]) -> float:
-    """Our overhead in units of the Go extender's."""
+def ratio(rows: Sequence[Row]) -> float | None:
+    """Our overhead in units of the Go extender's; None where that drowns in noise."""
     overhead = {row.arm: row.overhead for row in rows}
-    return overhead["ours"] / overhead["go"]
+    floor = NOISE * next(row.algorithm for row in rows if row.arm == "none")
+    return overhead["ours"] / overhead["go"] if overhead["go"] > floor else None
+
+
+def verdict(rows: Sequence[Row]) -> str:
+    """What is wrong with a measured bar; empty when it is met or there is none."""
+    bar = BARS.get(rows[0].nodes) if rows[0].sampling == "all" else None
+    if bar is None:
+        return ""
+    measured = ratio(rows)
+    if measured is None:
+        return (
+            f"{rows[0].nodes} nodes: what Go adds drowns in noise: run again on a "
+            "quieter machine"
+        )
+    return f"{rows[0].nodes} nodes: {measured:.2f} is over {bar}" * (measured > bar)
 
 
 def report(measured: Sequence[Sequence[Row]]) -> str:
@@ -340,7 +356,9 @@ def report(measured: Sequence[Sequence[Row]]) -> str:
                 f"{row.overhead:11.0f} {row.pods_per_second:6.0f}"
             )
         bar = BARS.get(rows[0].nodes) if rows[0].sampling == "all" else None
-        lines[-1] += f" {ratio(rows):7.2f} {f'{bar:5.1f}' if bar else '    -'}"
+        measured_ratio = ratio(rows)
+        shown = "  noise" if measured_ratio is None else f"{measured_ratio:7.2f}"
+        lines[-1] += f" {shown} {f'{bar:5.1f}' if bar else '    -'}"
     return "\n".join(lines)
 
 
@@ -367,11 +385,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.json.write_text(
             json.dumps({"kubernetes": version, "rows": rows}, indent=2) + "\n"
         )
-    missed = [
-        f"{rows[0].nodes} nodes: {ratio(rows):.2f} is over {BARS[rows[0].nodes]}"
-        for rows in measured
-        if rows[0].sampling == "all" and ratio(rows) > BARS.get(rows[0].nodes, 1e9)
-    ]
+    missed = [text for rows in measured if (text := verdict(rows))]
     print("\n".join(missed) or "every bar is met")
     return 1 if missed else 0
 

@@ -158,21 +158,11 @@ def _ticks(count: int, rounds: int) -> Result:
     django.setup()
     from django.core.management import call_command
 
-    from scoring import collector
-    from scoring.models import Cluster, NodeTable, Snapshot, Tick
+    from scoring.models import Cluster, NodeTable, Snapshot
 
     call_command("migrate", verbosity=0, skip_checks=True)
     Cluster.objects.create(name="default", extender_url="http://e", tick_seconds=60)
-    taken: list[dict[str, float]] = []
-    for _ in range(rounds + 1):
-        started = time.process_time()
-        tick = collector.tick("default", owner="bench")
-        processor = time.process_time() - started
-        if tick is None or tick.outcome != Tick.Outcome.OK or not tick.finished_at:
-            sys.exit(f"the tick failed: {tick and tick.prometheus_error}")
-        whole = (tick.finished_at - tick.started_at).total_seconds()
-        taken.append({**tick.durations, "whole": whole, "processor": processor})
-    taken = taken[1:]  # the first one fills caches
+    taken = [_one_tick() for _ in range(rounds + 1)][1:]  # the first fills caches
 
     def median(*steps: str) -> float:
         return statistics.median(sum(one.get(s, 0.0) for s in steps) for one in taken)
@@ -193,6 +183,20 @@ def _ticks(count: int, rounds: int) -> Result:
         blob_bytes_per_node=statistics.mean(blobs) / count,
         table_bytes_per_node=len(bytes(NodeTable.objects.get().blob)) / count,
     )
+
+
+def _one_tick() -> dict[str, float]:
+    """Seconds per step, of the whole, and of processor."""
+    from scoring import collector
+    from scoring.models import Tick
+
+    started = time.process_time()
+    tick = collector.tick("default", owner="bench")
+    processor = time.process_time() - started
+    if tick is None or tick.outcome != Tick.Outcome.OK or not tick.finished_at:
+        sys.exit(f"the tick failed: {tick and tick.prometheus_error}")
+    whole = (tick.finished_at - tick.started_at).total_seconds()
+    return {**tick.durations, "whole": whole, "processor": processor}
 
 
 def show(result: Result) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from console.kubescheduler.arguments import ArgumentsError, read_arguments
 from console.models import (
     AuditEntry,
     PluginConfig,
@@ -111,18 +111,14 @@ class PluginConfigForm(PluginConfigModelForm):
         self.fields["base"].initial = head.pk if head else None
         self.fields["args_text"].initial = json.dumps(self.instance.args, indent=2)
         self.author = ""
+        self.conflict = False
         self.published: Revision | None = None
 
     def clean_args_text(self) -> dict[str, Any]:
         try:
-            value = yaml.safe_load(self.cleaned_data["args_text"]) or {}
-        except (yaml.YAMLError, RecursionError) as exc:
-            mark = getattr(exc, "problem_mark", None)
-            where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-            raise ValidationError(f"This is neither YAML nor JSON{where}.") from exc
-        if not isinstance(value, dict):
-            raise ValidationError("Write a mapping, for example deadBandPercent: 2")
-        return value
+            return read_arguments(self.cleaned_data["args_text"])
+        except ArgumentsError as exc:
+            raise ValidationError(str(exc)) from exc
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -148,11 +144,12 @@ class PluginConfigForm(PluginConfigModelForm):
             )
         except PublishRefused as exc:
             for problem in exc.problems:
-                hint = f" {problem.hint}" if problem.hint else ""
+                hint = f". {problem.hint}" if problem.hint else "."
                 self.add_error("args_text", f"{problem.path}: {problem.message}{hint}")
         except ValidationError as exc:
             self.add_error("args_text", exc.messages)
         except RevisionConflict as exc:
+            self.conflict = True
             self.add_error(None, str(exc))
         except NothingChanged:
             self.add_error("args_text", "These are the arguments in force already.")
@@ -195,6 +192,20 @@ class PluginConfigAdmin(PluginConfigModelAdmin):
                 self.author = author
 
         return AuthoredForm
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        *args: Any,
+        **kwargs: Any,
+    ) -> HttpResponse:
+        """409 when somebody published first, 422 for other refusals."""
+        response = super().render_change_form(request, context, *args, **kwargs)
+        form = context["adminform"].form
+        if form.errors:
+            response.status_code = 409 if form.conflict else 422
+        return response
 
     def save_model(
         self,

@@ -6,6 +6,7 @@ A value that cannot be understood stops the start with one sentence.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -34,6 +35,21 @@ class Env:
             raise SettingError(
                 f"{PREFIX}{name}_FILE cannot be read ({type(exc).__name__}): "
                 "name a readable file"
+            ) from exc
+
+    def secret(self, name: str, kept_in: Path) -> str:
+        """The variable, else what `up` keeps for this installation, else nothing."""
+        given = self.text(name)
+        if given:
+            return given
+        try:
+            return (kept_in / name.lower()).read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError) as exc:
+            raise SettingError(
+                f"{kept_in / name.lower()} cannot be read ({type(exc).__name__}): "
+                f"run this as the user that runs `up`, or set {PREFIX}{name}"
             ) from exc
 
     def is_set(self, name: str) -> bool:
@@ -98,7 +114,7 @@ class Env:
     def directory(self, name: str, default: Path) -> Path:
         return Path(self.text(name) or default).expanduser().absolute()
 
-    def database(self, default: str) -> dict[str, object]:
+    def database(self, default: str) -> dict[str, Any]:
         raw = self.text("DATABASE_URL") or default
         scheme = urlsplit(raw).scheme
         if scheme not in {"sqlite", "postgres", "postgresql"}:
@@ -106,5 +122,5 @@ class Env:
                 f"{PREFIX}DATABASE_URL must start with sqlite:/// or postgres:// "
                 f"(it starts with {scheme!r})"
             )
-        parsed: dict[str, object] = environ.Env.db_url_config(raw)
+        parsed: dict[str, Any] = environ.Env.db_url_config(raw)
         return parsed

@@ -7,6 +7,7 @@ and is claimed by rename, within one folder; what cannot be read is dropped.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
+from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES, virtual
 
 logger = logging.getLogger(__name__)
@@ -55,16 +57,23 @@ class Channel(virtual.Channel):
     def _put(self, queue: str, message: Any, **_: Any) -> None:
         name = f"{time.time_ns():020d}_{uuid.uuid4().hex}.{queue}.msg"
         part = self._folder / f".{name}"
-        part.write_text(json.dumps(message), encoding="utf-8")
-        part.rename(self._folder / name)
+        try:
+            part.write_text(json.dumps(message), encoding="utf-8")
+            part.rename(self._folder / name)
+        except OSError as exc:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise OperationalError(
+                f"the folder {self._folder} cannot be written: {exc.strerror}"
+            ) from exc
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
         for path in self._waiting(queue):
             claimed = path.with_name(f".{path.name}")
             try:
                 path.rename(claimed)
-            except FileNotFoundError:
-                continue  # another reader was quicker
+            except OSError:
+                continue  # another reader was quicker, or nothing can be written
             message = _read(claimed)
             if message is not None:
                 return message
@@ -90,7 +99,8 @@ def _read(claimed: Path) -> dict[str, Any] | None:
         message = json.loads(claimed.read_bytes())
     except (OSError, ValueError):
         message = None
-    claimed.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        claimed.unlink()
     if isinstance(message, dict) and {"body", "headers", "properties"} <= set(message):
         return message
     logger.warning("queue file=%s is no message and was dropped", claimed.name)

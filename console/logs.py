@@ -21,6 +21,18 @@ def send_requests_to_logging() -> None:
     )
 
 
+class Refusals(logging.Filter):
+    """Takes the traceback off a refused request (4xx): its sentence says it all."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        status: int = getattr(record, "status_code", 500)
+        if status < 500 and record.name.startswith(
+            ("django.request", "django.security")
+        ):
+            record.exc_info = record.exc_text = None
+        return True
+
+
 class JsonFormatter(logging.Formatter):
     """time, level, logger and message; a traceback becomes one string."""
 

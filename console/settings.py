@@ -17,17 +17,17 @@ env = Env()
 try:
     # --- Where state lives -------------------------------------------------------
     DATA_DIR = env.directory("DATA_DIR", BASE_DIR / "var")
-    SECRETS_DIR = env.directory("SECRETS_DIR", DATA_DIR / "secrets")
     DATABASE_URL_DEFAULT = f"sqlite:///{DATA_DIR / 'bandmaster.sqlite3'}"
     database = env.database(DATABASE_URL_DEFAULT)
     BROKER_URL = env.text("BROKER_URL")  # empty = the file queue in DATA_DIR
 
     # --- Secrets -----------------------------------------------------------------
-    # `up` generates lasting keys; without one a process invents its own, which is
-    # right for tests and one-off commands and never lasts.
-    SECRET_KEY = env.text("SECRET_KEY") or secrets.token_urlsafe(48)
-    ENCRYPTION_KEY = env.text("ENCRYPTION_KEY") or SECRET_KEY
-    EXTENDER_KEY = env.text("EXTENDER_KEY")
+    # `up` keeps lasting ones in the data directory, for commands beside it too;
+    # without any a process invents its own, which is right for tests and never lasts.
+    KEPT_SECRETS = DATA_DIR / "secrets"
+    SECRET_KEY = env.secret("SECRET_KEY", KEPT_SECRETS) or secrets.token_urlsafe(48)
+    ENCRYPTION_KEY = env.secret("ENCRYPTION_KEY", KEPT_SECRETS) or SECRET_KEY
+    EXTENDER_KEY = env.secret("EXTENDER_KEY", KEPT_SECRETS)
 
     # --- HTTP --------------------------------------------------------------------
     DEBUG = env.flag("DEBUG")
@@ -70,7 +70,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
-    "template_partials.apps.SimpleAppConfig",
     "axes",
     "csp",
     "django_structlog",
@@ -97,27 +96,31 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Database --------------------------------------------------------------------
 if str(database["ENGINE"]).endswith("sqlite3"):
-    # WAL and IMMEDIATE: with the defaults a writer that meets readers starves
-    database["OPTIONS"] = {
+    # WAL and IMMEDIATE: with the defaults a writer that meets readers starves.
+    # auto_vacuum comes first: it cannot be set once WAL has made the file.
+    database_options: dict[str, Any] = {
         "timeout": 20,
         "transaction_mode": "IMMEDIATE",
         "init_command": (
-            "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;"
             "PRAGMA auto_vacuum=INCREMENTAL;"
+            "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;"
         ),
     }
 else:
-    database["OPTIONS"] = {
+    database_options = {
         "connect_timeout": 3,
         "pool": {"min_size": 1, "max_size": 4, "timeout": 5},
     }
-DATABASES: dict[str, Any] = {"default": database}
+# what the URL asks for, such as sslmode, wins
+database["OPTIONS"] = database_options | database.get("OPTIONS", {})
+DATABASES = {"default": database}
 
 # --- Templates and static files --------------------------------------------------
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
@@ -126,21 +129,6 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "console.views.shell.shell",
             ],
-            "loaders": [
-                (
-                    "template_partials.loader.Loader",
-                    [
-                        (
-                            "django.template.loaders.cached.Loader",
-                            [
-                                "django.template.loaders.filesystem.Loader",
-                                "django.template.loaders.app_directories.Loader",
-                            ],
-                        )
-                    ],
-                )
-            ],
-            "builtins": ["template_partials.templatetags.partials"],
         },
     }
 ]
@@ -224,10 +212,19 @@ LOGGING = {
         "text": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
         "json": {"()": "console.logs.JsonFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
+    "filters": {"refusals": {"()": "console.logs.Refusals"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": LOG_FORMAT,
+            "filters": ["refusals"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         "axes": {"level": "WARNING"},
         "django_structlog": {"level": "WARNING"},
+        # each attempt in several lines; who needed the database says it in one
+        "psycopg.pool": {"level": "ERROR"},
     },
 }

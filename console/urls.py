@@ -8,6 +8,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from console.views import accounts, neutral, nodes, overview
 
+handler400 = "console.views.faults.bad_request"
 handler403 = "console.views.faults.forbidden"
 handler404 = "console.views.faults.not_found"
 handler500 = "console.views.faults.failed"

@@ -32,6 +32,8 @@ def prometheus_access(cluster: Cluster) -> PrometheusAccess:
 def cluster_access(cluster: Cluster) -> ClusterAccess:
     """How to reach the cluster's API server: a kubeconfig, else the pod's own."""
     kubeconfig = settings.KUBECONFIG if cluster.name == settings.CLUSTER else ""
+    if cluster.simulated and not kubeconfig:  # a command beside `up`
+        kubeconfig = str(settings.DATA_DIR / "simulator" / "kubeconfig")
     return ClusterAccess(
         kubeconfig=kubeconfig,
         in_cluster=not kubeconfig and _SERVICE_ACCOUNT.exists(),

@@ -18,6 +18,7 @@ import urllib3
 import yaml
 from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
+from kubernetes.client.exceptions import ApiException
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
 from scoring.framework.snapshot import NodeRow
@@ -110,19 +111,20 @@ def list_nodes(
     node at all: every cluster has one.
     """
     until = min(until, clock.monotonic() + access.connect_timeout + access.read_timeout)
-    rows: list[NodeRow] = []
+    rows: dict[str, NodeRow] = {}  # by name: a page that comes twice adds nothing
     with ApiClient(_configuration(access)) as client:
         query = [("resourceVersion", "0")]
         for _ in range(_PAGES_LIMIT):
             page = _page(client, access, query, until)
-            rows.extend(_row(item) for item in page.items or ())
+            rows |= {item.metadata.name: _row(item) for item in page.items or ()}
             token = page.metadata.continue_ if page.metadata else None
             if not token:
                 break
             query = [("limit", "500"), ("continue", token)]
+    rows.pop("", None)
     if not rows:
         raise ClusterError("the API server lists no node: check its address")
-    return tuple(sorted(rows, key=lambda row: row.name))
+    return tuple(sorted(rows.values(), key=lambda row: row.name))
 
 
 def _page(
@@ -144,18 +146,23 @@ def _page(
     try:
         response = client.call_api(*request, _request_timeout=timeout).response
         body = _read(response, until, at)
-    except urllib3.exceptions.HTTPError as exc:
+    except (ApiException, urllib3.exceptions.HTTPError) as exc:
         raise ClusterError(_transport_sentence(at, exc)) from exc
     except OSError as exc:  # a certificate or key file that is named but not there
         raise ClusterError(
             f"a certificate or key that the kubeconfig names cannot be read "
             f"({type(exc).__name__}): check its files"
         ) from exc
+    except ValueError:  # without its cause: that quotes the token
+        raise ClusterError(
+            "the token that the kubeconfig names cannot be sent: it must be one line "
+            "of plain letters, digits and signs"
+        ) from None
     if response.status != 200:
         raise ClusterError(_status_sentence(at, int(response.status)))
     try:
         return _lists.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         raise ClusterError(
             f"{at} answered with something that is not a list of nodes: check the "
             "address in the kubeconfig and any proxy in between"
@@ -203,7 +210,22 @@ def _configuration(access: ClusterAccess) -> Any:
         raise ClusterError(_config_sentence(access)) from exc
     except (OSError, TypeError, ValueError, KeyError, AttributeError) as exc:
         raise ClusterError(_config_sentence(access)) from exc
+    _check_address(settings.host)
     return settings
+
+
+def _check_address(host: str) -> None:
+    try:
+        parts = urlsplit(host)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        usable = usable and parts.port != 0  # reading it checks that it is a number
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ClusterError(
+            "the kubeconfig's server is not an address that can be asked: write for "
+            "example https://10.0.0.1:6443"
+        )
 
 
 def _config_sentence(access: ClusterAccess) -> str:
@@ -231,10 +253,12 @@ def _refuse_programs(path: str) -> None:
 
 def _users(path: str) -> list[Any]:
     try:
-        if Path(path).stat().st_size > KUBECONFIG_LIMIT:
+        with Path(path).open("rb") as stream:
+            text = stream.read(KUBECONFIG_LIMIT + 1)
+        if len(text) > KUBECONFIG_LIMIT:
             raise ClusterError(f"the kubeconfig {path} is larger than 1 MB")
-        document = yaml.load(Path(path).read_bytes(), Loader=yaml.CSafeLoader)
-    except OSError as exc:
+        document = yaml.load(text, Loader=yaml.CSafeLoader)
+    except (OSError, ValueError) as exc:  # ValueError: no path at all
         raise ClusterError(
             f"the kubeconfig {path} cannot be read ({type(exc).__name__}): "
             "set BANDMASTER_KUBECONFIG to a readable file"
@@ -254,6 +278,12 @@ def _shown(host: str) -> str:
 
 def _transport_sentence(at: str, exc: Exception) -> str:
     kinds = urllib3.exceptions
+    # the client library wraps this one alone, and loses its kind
+    if isinstance(exc, kinds.SSLError | ApiException):
+        return (
+            f"{at} cannot be asked over TLS: check that it speaks https, and the CA, "
+            "certificate and key in the kubeconfig"
+        )
     if isinstance(exc, kinds.NameResolutionError):
         return f"the host name of {at} cannot be resolved: check the kubeconfig"
     if isinstance(exc, kinds.NewConnectionError):
@@ -262,8 +292,6 @@ def _transport_sentence(at: str, exc: Exception) -> str:
         return f"{at} does not answer: check the address in the kubeconfig"
     if isinstance(exc, kinds.ReadTimeoutError):
         return f"{at} is too slow: no answer in time"
-    if isinstance(exc, kinds.SSLError):
-        return f"{at} has a TLS certificate that the kubeconfig's CA did not sign"
     return f"{at} closed the connection without a whole answer"
 
 

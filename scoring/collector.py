@@ -9,10 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time as clock
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 
 from django.db import DatabaseError
 from django.utils import timezone
@@ -42,6 +44,7 @@ SLOW_FACTS_SECONDS = 300.0  # between two looks at what rarely changes
 _SPACING = 0.7  # share of the tick: sooner after the last start is a doubled tick
 _LEASE_MARGIN = 5.0  # seconds; a killed worker's lease must not stop many ticks
 _SENTENCE_LIMIT = 500
+_PLACES = 4  # of the code, named when it fails unexpectedly
 
 
 @dataclass(slots=True)
@@ -119,10 +122,24 @@ def _run(cluster: Cluster, row: Tick) -> None:
         _fail(row, "this tick took so long that another one took over")
     except DatabaseError:
         raise
-    except Exception:
-        logger.exception("cluster=%s fence=%s tick failed", cluster.name, row.fence)
+    except Exception as exc:  # noqa: BLE001 - the next tick may well succeed
+        # not the text of it: that may quote a URL or a token
+        logger.error(  # noqa: TRY400
+            "cluster=%s fence=%s tick failed: %s at %s",
+            cluster.name,
+            row.fence,
+            type(exc).__name__,
+            _places(exc),
+        )
         _fail(row, "the tick failed for a reason of our own: see the worker's log")
     _finish(row, notes)
+
+
+def _places(exc: Exception) -> str:
+    """Where it was raised and who called that, innermost first."""
+    frames = reversed(traceback.extract_tb(exc.__traceback__))
+    innermost = list(frames)[:_PLACES]
+    return " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in innermost)
 
 
 def _fail(row: Tick, sentence: str) -> None:

@@ -147,7 +147,7 @@ def instant(
     answer = _ask(access, form, until)
     series = tuple(_series(element, lowest) for element in _vector(access, answer))
     said = [*(answer.warnings or ()), *(answer.infos or ())]
-    warnings = tuple(text[:ERROR_LIMIT] for text in said[:WARNINGS_LIMIT])
+    warnings = tuple(_one_line(text) for text in said[:WARNINGS_LIMIT])
     return QueryResult(series, warnings, clock.monotonic() - started)
 
 
@@ -180,12 +180,13 @@ def _decode(access: PrometheusAccess, response: Any, body: bytes) -> _Answer:
     if kind.lower() != "application/json":
         what = "an HTML page" if "html" in kind.lower() else f"{kind or 'no type'!r}"
         raise PrometheusError(
-            f"{access.shown} answered {status} with {what} instead of JSON: check that "
-            "the URL is that of Prometheus itself and that no login page is in front"
+            f"Prometheus at {access.shown} answered {status} with {what} instead of "
+            "JSON: check that the URL is that of Prometheus itself and that no login "
+            "page is in front"
         )
     try:
         return _answers.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         raise PrometheusError(
             f"the answer of Prometheus at {access.shown} is cut short or is not what "
             "the Prometheus API sends: check the URL and any proxy in between"
@@ -238,7 +239,12 @@ def _transport_sentence(access: PrometheusAccess, exc: Exception) -> str:
 
 
 def _own_words(answer: _Answer) -> str:
-    return answer.error[:ERROR_LIMIT] or "it gave no reason"
+    return _one_line(answer.error) or "it gave no reason"
+
+
+def _one_line(text: str) -> str:
+    """Words of somebody else must not look like lines of our log."""
+    return " ".join(text[:ERROR_LIMIT].split())
 
 
 def _vector(access: PrometheusAccess, answer: _Answer) -> list[_Element]:

@@ -21,8 +21,7 @@ def _fernet() -> MultiFernet:
 
 def _keys() -> list[str]:
     """The first key encrypts; the others only read what was stored before."""
-    fallbacks = list(getattr(settings, "SECRET_KEY_FALLBACKS", []))
-    return [settings.ENCRYPTION_KEY, *fallbacks]
+    return [key.strip() for key in settings.ENCRYPTION_KEY.split(",") if key.strip()]
 
 
 def _derive(key: str) -> bytes:

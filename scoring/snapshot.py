@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import zstandard
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from scoring import models
@@ -27,6 +27,7 @@ SCHEMA_VERSION = 1
 KEEP_SNAPSHOTS = timedelta(hours=48)
 KEEP_TICKS = timedelta(days=90)
 DELETE_BATCH = 500
+VACUUM_PAGES = 500  # 2 MB at most, so that the write lock is held shortly
 _LARGEST_BLOB = 256 * 1024 * 1024  # bytes after decompression
 _TABLES_CACHED = 8
 _NEWEST_TRIED = 20  # snapshots that may be damaged before there is none
@@ -308,7 +309,16 @@ def prune(cluster: models.Cluster, *, now: datetime) -> int:
     unused = models.NodeTable.objects.filter(
         cluster=cluster, snapshot__isnull=True, created_at__lt=now - KEEP_SNAPSHOTS
     )
-    return gone + _delete(unused)
+    gone += _delete(unused)
+    if gone and connection.vendor == "sqlite":
+        _give_pages_back()
+    return gone
+
+
+def _give_pages_back() -> None:
+    """SQLite keeps the pages of deleted rows in the file until it is told."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
 
 
 def _delete(rows: QuerySet[Any]) -> int:

@@ -8,6 +8,7 @@ import socket
 
 from celery import shared_task
 from django.db import DatabaseError
+from kombu.exceptions import OperationalError
 
 from scoring import collector
 from scoring.models import Cluster
@@ -24,7 +25,10 @@ def tick_all() -> None:
         logger.warning("no tick: the database cannot be used (%s)", type(exc).__name__)
         return
     for name, seconds in clusters:
-        tick.apply_async((name,), expires=float(seconds))
+        try:
+            tick.apply_async((name,), expires=float(seconds))
+        except OperationalError as exc:
+            logger.warning("cluster=%s no tick: the queue fails (%s)", name, exc)
 
 
 @shared_task(name="scoring.tick")

@@ -6,17 +6,19 @@ Exit status: 0 fine, 1 the input has problems, 2 usage, or input that cannot be 
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
 from console.kubescheduler.document import Problem
 from console.models import SchedulerConfiguration, User
 from console.services import configurations
+from scoring.management.sentences import database_sentence
 from scoring.models import Cluster
 from scoring.secrets import SecretError
 
@@ -72,9 +74,33 @@ def user_named(name: str) -> User:
 def describe(problems: Iterable[Problem]) -> str:
     """One line a problem: where, what, and what to do."""
     return "\n".join(
-        f"line {p.line}, column {p.column}: {p.severity}: {p.path}: {p.message}"
+        f"line {p.line}, column {p.column}: {p.severity}: "
+        + (f"{p.path}: " if p.path else "")
+        + p.message
         + (f" ({p.hint})" if p.hint else "")
         for p in problems
+    )
+
+
+def profile_and_plugin(text: str) -> tuple[str, str]:
+    """Reads PROFILE/PLUGIN; a profile's name may hold slashes, a plugin's does not."""
+    profile, slash, plugin = text.rpartition("/")
+    if not (profile and slash and plugin):
+        raise ArgumentTypeError(
+            f"{text[:80]!r} is not PROFILE/PLUGIN, for example "
+            "default-scheduler/NetworkTraffic"
+        )
+    return profile, plugin
+
+
+def named_messages(exc: ValidationError) -> str:
+    """The sentences of a model's or a service's check, each with its field."""
+    if not hasattr(exc, "error_dict"):
+        return " ".join(exc.messages)
+    return " ".join(
+        message if name == NON_FIELD_ERRORS else f"{name}: {message}"
+        for name, messages in exc.message_dict.items()
+        for message in messages
     )
 
 
@@ -90,12 +116,8 @@ def fail_on_problems() -> Iterator[None]:
     except (configurations.RevisionConflict, configurations.NothingChanged) as exc:
         raise CommandError(str(exc), returncode=1) from exc
     except ValidationError as exc:
-        raise CommandError(" ".join(exc.messages), returncode=1) from exc
+        raise CommandError(named_messages(exc), returncode=1) from exc
     except SecretError as exc:
         raise CommandError(str(exc), returncode=2) from exc
     except DatabaseError as exc:
-        raise CommandError(
-            f"the database does not answer ({type(exc).__name__}): "
-            "check BANDMASTER_DATABASE_URL and run `manage.py migrate`",
-            returncode=2,
-        ) from exc
+        raise CommandError(database_sentence(exc), returncode=2) from exc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -31,7 +32,8 @@ def ensure_default_cluster() -> Cluster:
     PrometheusSource.objects.update_or_create(
         cluster=cluster,
         defaults={
-            "url": settings.PROMETHEUS_URL,
+            # a password in it stays in the environment, which wins where both are
+            "url": without_user(settings.PROMETHEUS_URL),
             "selector": settings.PROMETHEUS_SELECTOR,
         },
     )
@@ -40,23 +42,38 @@ def ensure_default_cluster() -> Cluster:
     return cluster
 
 
+def without_user(url: str) -> str:
+    """The URL without a user name and password, to be stored and shown."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+VALID_KEYS = 2  # the present one, and the one before while schedulers are rotated
+
+
 def _ensure_key(cluster: Cluster) -> None:
+    """Make the environment's key the newest, and retire all but the one before."""
     key = settings.EXTENDER_KEY
+    newest = cluster.extender_keys.order_by("-pk").first()
     if not key:
-        if not cluster.extender_keys.exists():
+        if newest is None:
             logger.warning("cluster=%s has no extender key: set EXTENDER_KEY", cluster)
         return
     digest = secrets.digest(key)
-    if ExtenderKey.objects.filter(digest=digest).exists():
+    if newest is not None and newest.digest == digest:
         return
+    cluster.extender_keys.filter(digest=digest).delete()
     ExtenderKey.objects.create(
         cluster=cluster, digest=digest, secret=secrets.encrypt(key)
     )
+    kept = cluster.extender_keys.order_by("-pk").values_list("pk", flat=True)
+    retired, _ = cluster.extender_keys.exclude(pk__in=kept[:VALID_KEYS]).delete()
     audit.record(
         audit.SYSTEM,
         action="key.add",
         target=f"cluster {cluster}",
-        summary=f"added extender key {digest[:8]} from the environment",
+        summary=f"took extender key {digest[:8]} from the environment"
+        + (f", retired {retired}" if retired else ""),
     )
 
 

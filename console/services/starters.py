@@ -12,6 +12,12 @@ BANDWIDTH_AWARE = """\
 # Pods go where the network is least used; nothing is ever refused for its load.
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
+clientConnection:
+  # where kubeadm keeps it; with --config the flag --kubeconfig does not count
+  kubeconfig: /etc/kubernetes/scheduler.conf
+  # the defaults of 50 and 100 delay the binds of a burst of pods by seconds
+  qps: 200
+  burst: 400
 profiles:
 - schedulerName: default-scheduler
   plugins:

@@ -38,13 +38,13 @@ class Component:
     since: datetime | None = None
 
 
-def components(cluster: Cluster) -> tuple[Component, ...]:
+def components(cluster: Cluster, *, neutral: bool = False) -> tuple[Component, ...]:
     """Four queries at most, and one call to the extender of at most a second."""
     ticks = Tick.objects.filter(cluster=cluster).order_by("-pk")
     newest = ticks.first()
     done = ticks.exclude(outcome=Tick.Outcome.RUNNING).first()
     return (
-        _prometheus(cluster, done),
+        _prometheus(cluster, done, neutral=neutral),
         _api_server(cluster, done),
         _worker(cluster, newest),
         _extender(probe_extender(cluster.extender_url)),
@@ -52,7 +52,7 @@ def components(cluster: Cluster) -> tuple[Component, ...]:
     )
 
 
-def _prometheus(cluster: Cluster, tick: Tick | None) -> Component:
+def _prometheus(cluster: Cluster, tick: Tick | None, *, neutral: bool) -> Component:
     name = "Prometheus"
     if tick is None:
         return _waiting(name)
@@ -67,7 +67,12 @@ def _prometheus(cluster: Cluster, tick: Tick | None) -> Component:
     if tick.nodes_with_data < tick.nodes:
         effect = "Nodes without data get the median score: never the best, never idle."
         return Component(name, WARN, words, effect, "See the causes in the ranking.")
-    return Component(name, OK, words, "Scores follow the network's load.")
+    effect = (
+        "Not used: the kill switch is on."
+        if neutral
+        else "Scores follow the network's load."
+    )
+    return Component(name, OK, words, effect)
 
 
 def _query_seconds(tick: Tick) -> Iterator[float]:

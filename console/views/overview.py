@@ -71,7 +71,7 @@ def overview(request: ShellRequest) -> HttpResponse:
     ranking = rank(cluster, found[0], now=now) if found else None
     context = {
         "page": "overview",
-        "components": components(cluster),
+        "components": components(cluster, neutral=bool(request.shell.neutral)),
         "configurations": _heads(cluster),
         "policies": found,
         "ranking": ranking,

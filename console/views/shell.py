@@ -108,11 +108,12 @@ def load_shell(name: str) -> Shell:
     if cluster is None:
         raise Http404(f"There is no cluster {name!r}.")
     notices = neutral_notices(cluster)
+    fresh = freshness(cluster)
     return Shell(
         clusters=clusters,
         cluster=cluster,
-        freshness=freshness(cluster),
-        version=version_tag(cluster, notices),
+        freshness=fresh,
+        version=version_tag(cluster, notices, stale=fresh.stale),
         neutral=notices,
         faults=tick_faults(cluster),
     )
@@ -135,17 +136,21 @@ def freshness(cluster: Cluster) -> Freshness:
     return Freshness(timezone.now(), collected_at, cluster.tick_seconds)
 
 
-def version_tag(cluster: Cluster, notices: tuple[NeutralNotice, ...]) -> str:
+def version_tag(
+    cluster: Cluster, notices: tuple[NeutralNotice, ...], *, stale: bool
+) -> str:
     """Changes whenever a page of this cluster would look different.
 
-    Holds what the extender must reload, the newest tick with its outcome, and the
-    sources of the kill switch, which may change without a row.
+    Holds what the extender must reload, the newest tick with its outcome, the sources
+    of the kill switch, which may change without a row, and that nothing came for long:
+    a page that stays open must not go on calling a dead worker well.
     """
     facts = (
         getattr(getattr(cluster, "version", None), "counter", 0),
         getattr(cluster, "tick_id", None),
         getattr(cluster, "tick_outcome", None),
         tuple((notice.source, notice.reason) for notice in notices),
+        stale,
     )
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 

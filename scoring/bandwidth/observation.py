@@ -28,9 +28,10 @@ from scoring.bandwidth.identity import (
 )
 from scoring.bandwidth.series import Series
 from scoring.framework.snapshot import DEFAULT_MAX_SAMPLE_AGE, NodeRow, Snapshot
-from scoring.framework.types import Bools, Floats32, Quality
+from scoring.framework.types import Bools, Floats, Floats32, Quality
 
 _LOST_SHARE = 0.1  # of the nodes with data, from one tick to the next
+_LARGEST = float(np.finfo(np.float32).max)
 _NAMED = 3  # examples that a warning names
 
 _NO_SERIES = "no series names this node"
@@ -88,7 +89,7 @@ class _Direction:
             rates = np.fromiter(values.values(), np.float64, len(values))
             rows, rates = rows[~np.isnan(rates)], rates[~np.isnan(rates)]
             total[rows] = np.nan_to_num(total[rows], nan=0.0) + rates
-        return total.astype(np.float32)
+        return _narrow(total)
 
     def devices(self, count: int) -> list[tuple[str, ...]]:
         """The names of each node's devices; equal ones are one and the same tuple."""
@@ -179,7 +180,12 @@ def _per_node(
     result = np.full(count, np.nan)
     known = places >= 0
     choose.at(result, places[known], values[known])
-    return result.astype(np.float32)
+    return _narrow(result)
+
+
+def _narrow(values: Floats) -> Floats32:
+    """As float32; what is too large for it is as large as it can be, NaN stays."""
+    return np.clip(values, -_LARGEST, _LARGEST).astype(np.float32)
 
 
 def _capacities(

@@ -71,6 +71,7 @@ class Refresher:
         self._written_at = -WRITE_SECONDS
         self._ticks: tuple[str, ...] = ()
         self._ticks_at = -TICK_SENTENCES_SECONDS
+        self._chores: list[Callable[[], None]] = []
 
     def start_from_file(self, cluster: str) -> None:
         """Load what an earlier process left; any trouble is a sentence."""
@@ -83,6 +84,10 @@ class Refresher:
             return
         if facts is not None:
             self._state.load(facts, now=self._clock())
+
+    def also(self, chore: Callable[[], None]) -> None:
+        """Do this too, each time the kill switch's file is read."""
+        self._chores.append(chore)
 
     def ensure(self) -> None:
         """Start the threads unless this process has them; cheap when it has."""
@@ -137,7 +142,8 @@ class Refresher:
         except db.Error as exc:
             self._note(
                 f"The database cannot be read ({type(exc).__name__}); answers are "
-                "given from memory. Check that it runs, can be reached and is migrated."
+                "given from memory. Check that it runs, can be reached, is migrated "
+                "and has room on its disk."
             )
         except Exception as exc:  # a thread that ends would freeze the state
             self._note(f"The state cannot be refreshed ({type(exc).__name__}).")
@@ -205,5 +211,7 @@ class Refresher:
         self._state.set_file_reason(neutral.file_reason(self._data_dir))
         try:
             self._state.view_at(self._clock())
+            for chore in self._chores:
+                chore()
         except Exception as exc:  # noqa: BLE001 - the thread also watches the file
             logger.error("The view cannot be renewed (%s).", type(exc).__name__)  # noqa: TRY400

@@ -21,6 +21,9 @@ TARGET = "console.extender:application"
 # kube-scheduler closes idle connections after 90 s; granian allows 60 at most, and a
 # client that calls once a minute would meet the close at 60
 HEADER_READ_MILLISECONDS = 47_000
+# a second one starts only while a call is being read or answered: one slow client must
+# not keep everybody else waiting. More would be slower, and granian would warn of it
+THREADS = 3
 STOP_SECONDS = 3  # for the worker to finish its answers
 # answers above 300 KB otherwise give their memory back each time and fault it in again
 GRANIAN_ENV: dict[str, str] = {
@@ -84,7 +87,7 @@ def _serve(host: str, port: int) -> None:
         http=HTTPModes.http1,
         websockets=False,
         workers=1,
-        blocking_threads=1,
+        blocking_threads=THREADS,
         http1_settings=HTTP1Settings(header_read_timeout=HEADER_READ_MILLISECONDS),
         log_level=LogLevels.warning,
         log_access=False,

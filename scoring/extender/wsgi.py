@@ -26,6 +26,7 @@ from scoring.extender import verbs
 from scoring.extender.metrics import CONTENT_TYPE, Metrics
 from scoring.extender.refresher import Refresher
 from scoring.extender.rows import Rows
+from scoring.extender.slowclients import LONGEST_READ, Reads
 from scoring.extender.state import ExtenderState
 from scoring.extender.status import describe
 from scoring.extender.types import Answer, BadRequest, Call, View
@@ -42,6 +43,10 @@ _NOTED_SECONDS = 600.0  # that /readyz tells of something that happened in a cal
 WRONG_KEY = (
     "A call without a valid extender key was refused: kube-scheduler then places pods "
     "as if we were not there. Write the stock document with the present key."
+)
+SLOW_CLIENT = (
+    f"A client was cut off: its body had not arrived after {LONGEST_READ:.0f} seconds. "
+    "See whether a scheduler or the network to it has stopped."
 )
 FLOOR_USED = (
     "A filter would have left too few nodes, so the least loaded ones were kept: see "
@@ -100,6 +105,9 @@ class Extender:
         self._metrics = Metrics(state, cluster=cluster, clock=clock)
         self._logged: set[tuple[str, str]] = set()
         self._noted: dict[str, float] = {}
+        self._reads = Reads()
+        self._port = 0  # told by the server with each call
+        refresher.also(self._cut_off_slow_clients)
         self._routes: dict[str, tuple[str, Handler]] = {
             "/livez": ("GET", self._livez),
             "/readyz": ("GET", self._readyz),
@@ -147,7 +155,7 @@ class Extender:
         try:
             self._authorize(environ)
             call = parse_query(environ.get("QUERY_STRING", ""))
-            body = _read(environ)
+            body = self._read(environ)
             answer = self._answer(name, verb, call, body)
             if answer.floor_used:
                 self._note(FLOOR_USED)
@@ -162,6 +170,23 @@ class Extender:
         self._metrics.candidates(name, answer.candidates)
         self._metrics.observe(name, answer.outcome, time.perf_counter() - started)
         return [answer.body]
+
+    def _read(self, environ: Environ) -> bytes:
+        """The body; at most LARGEST_BODY bytes, announced or not."""
+        announced = environ.get("CONTENT_LENGTH") or ""
+        is_number = announced.isascii() and announced.isdigit()
+        if is_number and int(announced) > LARGEST_BODY:
+            raise _too_large()
+        self._port = int(environ.get("SERVER_PORT") or 0)
+        with self._reads.one(environ.get("REMOTE_ADDR", "")):
+            body: bytes = environ["wsgi.input"].read(LARGEST_BODY + 1)
+        if len(body) > LARGEST_BODY:
+            raise _too_large()
+        return body
+
+    def _cut_off_slow_clients(self) -> None:
+        if self._reads.cut_off(self._port):
+            self._note(SLOW_CLIENT)
 
     def _answer(self, name: str, verb: Verb, call: Call, body: bytes) -> Answer:
         try:
@@ -314,17 +339,6 @@ def _number(given: dict[str, str], name: str) -> int | None:
         f"The query's {name} must be a whole number from 1 to {_LARGEST_NUMBER}: use "
         "the extenders entry of the compiled stock document as it is.",
     )
-
-
-def _read(environ: Environ) -> bytes:
-    """The body; at most LARGEST_BODY bytes, announced or not."""
-    announced = environ.get("CONTENT_LENGTH") or ""
-    if announced.isascii() and announced.isdigit() and int(announced) > LARGEST_BODY:
-        raise _too_large()
-    body: bytes = environ["wsgi.input"].read(LARGEST_BODY + 1)
-    if len(body) > LARGEST_BODY:
-        raise _too_large()
-    return body
 
 
 def _too_large() -> Refused:

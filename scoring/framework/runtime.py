@@ -78,12 +78,17 @@ class Gate:
     rule: FilterRule
     refused: RefusedSet
 
-    def refuses(self, rows: Rows, loads: Floats, missing: Bools) -> tuple[Bools, bool]:
-        """bool[n] refused, and whether the floor kept some that it would refuse."""
+    def refuses(
+        self, rows: Rows, loads: Floats, missing: Bools, candidates: int
+    ) -> tuple[Bools, bool]:
+        """bool[n] refused, and whether the floor kept some that it would refuse.
+
+        `candidates` of the call, of which `rows` are those that got this far.
+        """
         over = self.refused.rows[rows] | (loads > self.rule.limit)
         if self.rule.reject_missing and 2 * np.count_nonzero(missing) <= rows.size:
             over |= missing
-        floor = self._floor(rows.size)
+        floor = min(rows.size, self._floor(candidates))
         short = floor - (rows.size - int(np.count_nonzero(over)))
         if short <= 0:
             return over, False
@@ -95,7 +100,7 @@ class Gate:
 
     def _floor(self, candidates: int) -> int:
         share = math.ceil(candidates * self.rule.min_percent / 100)
-        return min(candidates, max(self.rule.min_nodes, share))
+        return max(self.rule.min_nodes, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +189,7 @@ class PreparedPolicy:
             left = np.flatnonzero(passed)
             loads = prepared.table.loads.at(rows[left], estimate)
             missing = loads < 0
-            over, kept = gate.refuses(rows[left], loads, missing)
+            over, kept = gate.refuses(rows[left], loads, missing, rows.size)
             floor_used |= kept
             passed[left[over]] = False
             reasons[left[over]] = len(texts) + missing[over]

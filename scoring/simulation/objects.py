@@ -15,6 +15,20 @@ _REGION = "simulated"
 
 def node_object(node: Node, *, created: float) -> Json:
     """A v1 Node, without apiVersion and kind, as in a list."""
+    return {
+        "metadata": {
+            "name": node.name,
+            "uid": f"node-{node.name}",
+            "resourceVersion": "1",
+            "creationTimestamp": timestamp(created),
+            "labels": _node_labels(node),
+        },
+        "spec": _node_spec(node),
+        "status": _node_status(node, timestamp(created)),
+    }
+
+
+def _node_labels(node: Node) -> Json:
     labels = {
         "kubernetes.io/hostname": node.name,
         "kubernetes.io/os": "linux",
@@ -22,47 +36,45 @@ def node_object(node: Node, *, created: float) -> Json:
         "topology.kubernetes.io/region": _REGION,
         "topology.kubernetes.io/zone": node.zone,
     }
+    if node.control_plane:
+        labels["node-role.kubernetes.io/control-plane"] = ""
+    return labels
+
+
+def _node_spec(node: Node) -> Json:
     spec: Json = {}
     taints: list[Json] = []
     if node.control_plane:
-        labels["node-role.kubernetes.io/control-plane"] = ""
         taints.append(_taint("node-role.kubernetes.io/control-plane"))
     if node.cordoned:
         spec["unschedulable"] = True
         taints.append(_taint("node.kubernetes.io/unschedulable"))
     if taints:
         spec["taints"] = taints
+    return spec
+
+
+def _node_status(node: Node, since: str) -> Json:
     room = {
         "cpu": str(node.pool.cores),
         "memory": f"{node.pool.memory}Gi",
         "pods": "110",
     }
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "KubeletReady",
+        "lastTransitionTime": since,
+    }
     return {
-        "metadata": {
-            "name": node.name,
-            "uid": f"node-{node.name}",
-            "resourceVersion": "1",
-            "creationTimestamp": timestamp(created),
-            "labels": labels,
-        },
-        "spec": spec,
-        "status": {
-            "capacity": room,
-            "allocatable": room,
-            "conditions": [
-                {
-                    "type": "Ready",
-                    "status": "True",
-                    "reason": "KubeletReady",
-                    "lastTransitionTime": timestamp(created),
-                }
-            ],
-            "addresses": [
-                {"type": "InternalIP", "address": node.address},
-                {"type": "Hostname", "address": node.name},
-            ],
-            "nodeInfo": {"kubeletVersion": _VERSION, "operatingSystem": "linux"},
-        },
+        "capacity": room,
+        "allocatable": room,
+        "conditions": [ready],
+        "addresses": [
+            {"type": "InternalIP", "address": node.address},
+            {"type": "Hostname", "address": node.name},
+        ],
+        "nodeInfo": {"kubeletVersion": _VERSION, "operatingSystem": "linux"},
     }
 
 

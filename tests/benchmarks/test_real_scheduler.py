@@ -21,6 +21,25 @@ def test_overhead_is_taken_within_a_round() -> None:
     assert [row.overhead for row in rows] == [0.0, 50.0, 75.0]
     assert real_scheduler.ratio(rows) == pytest.approx(1.5)
     assert "   1.50   1.8" in real_scheduler.report([rows])
+    assert real_scheduler.verdict(rows) == ""
+
+
+@pytest.mark.parametrize(
+    ("go", "ours", "words"),
+    [
+        pytest.param(50.0, 95.0, "1.90 is over 1.8", id="over the bar"),
+        pytest.param(-3.0, 40.0, "drowns in noise", id="no overhead to compare with"),
+        pytest.param(2.0, 1.0, "drowns in noise", id="less than a cycle's noise"),
+    ],
+)
+def test_a_bar_is_missed_by_too_much_and_by_noise(
+    go: float, ours: float, words: str
+) -> None:
+    rounds = [
+        Round(arm, 100.0 + extra, 10.0)
+        for arm, extra in (("none", 0.0), ("go", go), ("ours", ours))
+    ]
+    assert words in real_scheduler.verdict(real_scheduler._rows(100, "all", rounds))
 
 
 @pytest.mark.parametrize(

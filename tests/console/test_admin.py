@@ -53,7 +53,10 @@ def test_saving_publishes_and_keeps_comments(admin: Client) -> None:
     [
         pytest.param("deadBandPercent: -1", "deadBandPercent", id="out of range"),
         pytest.param("deadBandPrecent: 2", "deadBandPercent", id="did you mean"),
-        pytest.param("a: [", "neither YAML nor JSON", id="not YAML"),
+        pytest.param("a: [", "not YAML", id="not YAML"),
+        pytest.param("a: 1\na: 2", "stands twice", id="a key twice"),
+        pytest.param("a: " + "9" * 5000, "JSON cannot hold", id="a number without end"),
+        pytest.param("a: &a [*a]", "alias", id="a list that holds itself"),
         pytest.param("- 1", "Write a mapping", id="a list"),
         pytest.param("deadBandPercent: 2", "in force already", id="no change"),
     ],
@@ -68,8 +71,10 @@ def test_refusals_are_words_at_the_field(admin: Client, args: str, words: str) -
 def test_somebody_published_meanwhile(admin: Client) -> None:
     old = Revision.objects.latest("pk").pk
     save(admin, "deadBandPercent: 7")
-    page = save(admin, "deadBandPercent: 9", base=old)
-    assert "changed meanwhile" in page
+    data = {"args_text": "deadBandPercent: 9", "message": "mine", "base": old}
+    answer = admin.post(form_url(), data)
+    assert answer.status_code == 409
+    assert "changed meanwhile" in answer.content.decode()
     assert Revision.objects.count() == 2
 
 

@@ -32,6 +32,23 @@ def test_a_file_that_is_not_there(env: Env, monkeypatch: pytest.MonkeyPatch) -> 
         env.text("SECRET_KEY")
 
 
+def test_a_kept_secret_serves_where_none_is_given(
+    env: Env, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BANDMASTER_EXTENDER_KEY", raising=False)
+    assert env.secret("EXTENDER_KEY", tmp_path) == ""
+    (tmp_path / "extender_key").write_text("kept\n")
+    assert env.secret("EXTENDER_KEY", tmp_path) == "kept"
+    monkeypatch.setenv("BANDMASTER_EXTENDER_KEY", "given")
+    assert env.secret("EXTENDER_KEY", tmp_path) == "given"
+
+
+def test_a_kept_secret_that_cannot_be_read(env: Env, tmp_path: Path) -> None:
+    (tmp_path / "extender_key").mkdir()
+    with pytest.raises(SettingError, match="run this as the user that runs `up`"):
+        env.secret("EXTENDER_KEY", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("raw", "value"),
     [("", True), ("true", True), ("NO", False), ("0", False), ("on", True)],

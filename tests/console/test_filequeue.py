@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -155,3 +156,33 @@ def test_a_folder_that_cannot_be_made_is_an_operational_error(tmp_path: Path) ->
     )
     with pytest.raises((OperationalError, OSError)), connection.SimpleQueue("t") as q:
         q.put(1)
+
+
+def test_a_folder_that_takes_no_message_is_an_operational_error(
+    connection: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, *_: object, **__: object) -> None:
+        self.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with connection.SimpleQueue("ticks") as queue:
+        queue.put("before")
+        monkeypatch.setattr(Path, "write_text", full)
+        with pytest.raises(OperationalError, match="cannot be written: No space left"):
+            queue.put("lost")
+    assert len(list(folder.iterdir())) == 1, "nothing half-written stays"
+    assert drain(connection, "ticks") == ["before"]
+
+
+def test_a_message_that_cannot_be_claimed_waits(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(self: Path, target: Path) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with connection.SimpleQueue("ticks") as queue:
+        queue.put("before")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", read_only)
+        assert drain(connection, "ticks") == []
+    assert drain(connection, "ticks") == ["before"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = re.compile(
-    r'env\.(?:text|flag|whole|words|choice|http_url|zone|directory)\(\s*"(\w+)"'
+    r'env\.(?:text|secret|flag|whole|words|choice|http_url|zone|directory)\(\s*"(\w+)"'
 )
 DATABASE = "DATABASE_URL"
 

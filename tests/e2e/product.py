@@ -126,14 +126,9 @@ class Product:
 
     def manage(self, *arguments: str, check: bool = True) -> str:
         """What a management command prints; its errors fail the test."""
-        secrets = self.data / "secrets"
-        keys = {
-            f"BANDMASTER_{name}_FILE": str(secrets / name.lower())
-            for name in ("SECRET_KEY", "ENCRYPTION_KEY", "EXTENDER_KEY")
-        }
         done = subprocess.run(
             [sys.executable, str(ROOT / "manage.py"), *arguments],
-            env={**self._environ, **keys},
+            env=self._environ,
             cwd=self.directory,
             capture_output=True,
             text=True,

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,14 @@ def test_pages_are_followed(tmp_path: Path) -> None:
         ),
         pytest.param(Reply(b"<html>"), "not a list of nodes", id="HTML"),
         pytest.param(Reply(NODES, cut=30), "closed the connection", id="cut short"),
+        pytest.param(
+            Reply(b'{"items":[],"x":%s}' % (b"[" * 9999 + b"]" * 9999)),
+            "not a list of nodes",
+            id="deep",
+        ),
+        pytest.param(
+            Reply(b'{"items":[{"metadata":{}}]}'), "lists no node", id="no name"
+        ),
     ],
 )
 def test_a_fault_is_one_sentence(tmp_path: Path, reply: Reply, expected: str) -> None:
@@ -135,12 +145,70 @@ def test_an_api_server_that_hangs_ends_in_time(tmp_path: Path, reply: Reply) -> 
             f"http://127.0.0.1:{free_port()}", "refuses connections", id="port"
         ),
         pytest.param("https://no-such-host.invalid", "cannot be resolved", id="name"),
+        pytest.param("127.0.0.1:6443", "not an address", id="no scheme"),
+        pytest.param("ftp://127.0.0.1", "not an address", id="another scheme"),
+        pytest.param("https://[::1", "not an address", id="half a bracket"),
+        pytest.param("https://x:99999", "not an address", id="no such port"),
+        pytest.param("https://", "not an address", id="no host"),
     ],
 )
 def test_a_kubeconfig_that_points_nowhere(
     tmp_path: Path, server: str, expected: str
 ) -> None:
     assert expected in refused(ClusterAccess(kubeconfig(tmp_path / "k", server)))
+
+
+CERTIFICATE = base64.b64encode(b"no certificate").decode()
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        pytest.param(None, id="no TLS at the other end"),
+        pytest.param(
+            {
+                "client-certificate-data": CERTIFICATE,
+                "client-key-data": CERTIFICATE,
+            },
+            id="no certificate",
+        ),
+    ],
+)
+def test_tls_that_fails_is_one_sentence(
+    tmp_path: Path, user: dict[str, object] | None
+) -> None:
+    with scripted(Reply(NODES)) as api:
+        server = api.url.replace("http:", "https:")
+        sentence = refused(ClusterAccess(kubeconfig(tmp_path / "k", server, user)))
+    assert "cannot be asked over TLS" in sentence
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        pytest.param("secret\nword", id="two lines"),
+        pytest.param("secret\u8282", id="not ASCII"),
+    ],
+)
+def test_a_token_that_cannot_be_sent_is_not_shown(tmp_path: Path, token: str) -> None:
+    with scripted(Reply(NODES)) as api:
+        path = kubeconfig(tmp_path / "k", api.url, {"token": token})
+        with pytest.raises(ClusterError, match="must be one line") as caught:
+            list_nodes(ClusterAccess(path))
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "secret" not in shown
+
+
+def test_a_page_that_comes_again_adds_no_node(tmp_path: Path) -> None:
+    page = json.loads(NODES) | {"metadata": {"continue": "more"}}
+    with scripted(Reply(json.dumps(page).encode())) as api:
+        rows = list_nodes(ClusterAccess(kubeconfig(tmp_path / "k", api.url)))
+    assert [row.name for row in rows] == ["a", "b"]
+
+
+def test_an_endless_kubeconfig_is_not_read_to_the_end() -> None:
+    assert "larger than 1 MB" in refused(ClusterAccess("/dev/zero"))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tests.servers import Reply, Seen, free_port, prometheus, scripted
 SECRET = "hunter2-canary"  # a password inside the URL: may never be shown
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 TEXT = {"Content-Type": "text/plain"}
+DEEP = b"[" * 9999 + b"]" * 9999
 VECTOR = {"resultType": "vector", "result": []}
 
 
@@ -116,6 +117,20 @@ def test_a_real_prometheus_under_another_path(real: tuple[str, float]) -> None:
         ),
         pytest.param(Reply(answer(), cut=20), "was cut short", id="cut short"),
         pytest.param(Reply(b"[]"), "is not what", id="other JSON"),
+        pytest.param(Reply(b'{"x":%s}' % DEEP), "is not what", id="deep"),
+        pytest.param(
+            Reply(
+                b'{"status":"success","data":{"resultType":"vector","result":%s}}'
+                % DEEP
+            ),
+            "is not what",
+            id="deep series",
+        ),
+        pytest.param(
+            Reply(b'{"status":"error","error":"two\\nlines"}', 422),
+            "two lines",
+            id="an error of two lines",
+        ),
         pytest.param(
             Reply(answer({"resultType": "vector", "result": [{"metric": 1}]})),
             "of a shape",

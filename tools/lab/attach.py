@@ -82,13 +82,9 @@ class Attached:
         Raises:
             LabError: it fails.
         """
-        keys = {
-            f"BANDMASTER_{name}_FILE": str(self.data / "secrets" / name.lower())
-            for name in ("SECRET_KEY", "ENCRYPTION_KEY", "EXTENDER_KEY")
-        }
         done = subprocess.run(
             [sys.executable, str(MANAGE_PY), *arguments],
-            env={**self._environ, **keys},
+            env=self._environ,
             cwd=self.directory,
             capture_output=True,
             text=True,

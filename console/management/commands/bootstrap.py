@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
+from django.db import transaction
 
 from console.management.reading import fail_on_problems
 from console.services import clusters, configurations, people, starters, targets
+from scoring.management.sentences import OperatorCommand
 from scoring.models import Cluster
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Make the default cluster, its first configuration and the first admin."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,9 +36,23 @@ class Command(BaseCommand):
         with fail_on_problems():
             cluster = clusters.ensure_default_cluster()
             self._configure(cluster)
-            password = people.ensure_first_admin(password=self._chosen_password())
-        if password is not None:
-            self._tell(password, options["password_file"], options["print_password"])
+            self._first_admin(options)
+
+    def _first_admin(self, options: dict[str, Any]) -> None:
+        """A password that nobody was told would lock everybody out: all or nothing."""
+        path = options["password_file"]
+        try:
+            with transaction.atomic():
+                chosen = self._chosen_password()
+                password = people.ensure_first_admin(password=chosen)
+                if password is not None:
+                    self._tell(password, path, options["print_password"])
+        except OSError as exc:
+            raise CommandError(
+                f"{path} cannot be written ({exc.strerror}): name a file in a "
+                "directory that exists and is yours; no administrator was made",
+                returncode=2,
+            ) from exc
 
     def _configure(self, cluster: Cluster) -> None:
         configuration = starters.ensure_first_configuration(cluster)

@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console.kubescheduler.compiler import Compiled, CompileOptions, compile_document
 from console.kubescheduler.document import decode
@@ -15,9 +15,10 @@ from console.kubescheduler.validation import validate
 from console.management import reading
 from console.management.commands.export_configuration import revision_of
 from console.services import targets
+from scoring.management.sentences import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Compile a document, or print what a published revision compiled to."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,7 +32,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--extended-range", action="store_true")
         parser.add_argument(
-            "--run-by-bandmaster", action="append", default=[], metavar="PROFILE/PLUGIN"
+            "--run-by-bandmaster",
+            action="append",
+            default=[],
+            type=reading.profile_and_plugin,
+            metavar="PROFILE/PLUGIN",
         )
         parser.add_argument(
             "--with-key",
@@ -91,7 +96,6 @@ class Command(BaseCommand):
 
 
 def _compile_options(options: dict[str, Any]) -> CompileOptions:
-    pairs = (pair.rpartition("/") for pair in options["run_by_bandmaster"])
     return CompileOptions(
         configuration=options["configuration"],
         revision=options["revision"] or 1,
@@ -100,7 +104,7 @@ def _compile_options(options: dict[str, Any]) -> CompileOptions:
         cluster=options["cluster"],
         target=options["target"],
         extended_range=options["extended_range"],
-        run_by_bandmaster=frozenset((profile, plugin) for profile, _, plugin in pairs),
+        run_by_bandmaster=frozenset(options["run_by_bandmaster"]),
     )
 
 

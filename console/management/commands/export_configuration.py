@@ -5,13 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console.management import reading
 from console.models import Revision, SchedulerConfiguration
+from scoring.management.sentences import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Print a revision of a configuration (the newest one by default)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console.management import reading
 from console.models import Revision
 from console.services import configurations
+from scoring.management.sentences import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Import a KubeSchedulerConfiguration as a new configuration."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

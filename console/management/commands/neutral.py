@@ -7,16 +7,17 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 
 from console.management import reading
 from console.services import clusters
 from scoring import neutral
+from scoring.management.sentences import OperatorCommand
 from scoring.models import Cluster
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Turn the kill switch on or off."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -7,21 +7,22 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import DatabaseError
 from django.utils import timezone
 
+from scoring.management.sentences import OperatorCommand
+
 KEPT_BACKUPS = 3
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Migrate the database. SQLite is backed up first when there is something to "
         "do. A database written by a newer version is refused."
     )
-    requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from console.management import reading
 from console.models import Revision
 from console.services import configurations
+from scoring.management.sentences import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Publish a KubeSchedulerConfiguration as the next revision."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -26,7 +25,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--extended-range", action="store_true", default=None)
         parser.add_argument(
-            "--run-by-bandmaster", action="append", metavar="PROFILE/PLUGIN"
+            "--run-by-bandmaster",
+            action="append",
+            type=reading.profile_and_plugin,
+            metavar="PROFILE/PLUGIN",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -65,12 +67,7 @@ def chosen_options(
     kept = configurations.RevisionOptions.from_row(head)
     pairs = kept.run_by_bandmaster
     if options["run_by_bandmaster"] is not None:
-        pairs = tuple(
-            (profile, plugin)
-            for profile, _, plugin in (
-                pair.rpartition("/") for pair in options["run_by_bandmaster"]
-            )
-        )
+        pairs = tuple(options["run_by_bandmaster"])
     extended = options["extended_range"]
     return configurations.RevisionOptions(
         extended_range=kept.extended_range if extended is None else extended,

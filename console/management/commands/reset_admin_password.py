@@ -5,13 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from console.management import reading
 from console.services import people
+from scoring.management.sentences import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Print a one-time password; it must be changed at the next login."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

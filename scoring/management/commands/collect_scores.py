@@ -9,14 +9,15 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 
 from scoring import collector
+from scoring.management.sentences import OperatorCommand, database_sentence
 from scoring.models import Cluster, Tick
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     """Collects once, whatever the time of the last tick."""
 
     help = "Collect metrics once and publish a snapshot."
@@ -36,11 +37,7 @@ class Command(BaseCommand):
                 returncode=2,
             ) from exc
         except DatabaseError as exc:
-            raise CommandError(
-                f"the database cannot be used ({type(exc).__name__}): check "
-                "BANDMASTER_DATABASE_URL, and run `manage.py migrate`",
-                returncode=2,
-            ) from exc
+            raise CommandError(database_sentence(exc), returncode=2) from exc
         if tick is None:
             raise CommandError("another process is collecting now: try again")
         self._show(tick, as_json=options["format"] == "json")

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
@@ -21,12 +21,13 @@ from scoring.framework.runtime import prepare
 from scoring.framework.snapshot import Snapshot
 from scoring.framework.types import DEFAULT_SCHEDULER_NAME
 from scoring.framework.units import write_megabits, write_percent, write_seconds
+from scoring.management.sentences import OperatorCommand, database_sentence
 from scoring.models import Cluster, ScoringPolicy
 from scoring.plugins.helloworld import HelloWorldPlugin
 from scoring.plugins.registry import build
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     """Reads the newest snapshot and the newest policy; changes nothing."""
 
     help = "Explain a node's score, from the sample to the integer that is sent."
@@ -46,11 +47,7 @@ class Command(BaseCommand):
             )
             snapshot = snapshots.latest(cluster)
         except DatabaseError as exc:
-            raise CommandError(
-                f"the database cannot be used ({type(exc).__name__}): check "
-                "BANDMASTER_DATABASE_URL, and run `manage.py migrate`",
-                returncode=2,
-            ) from exc
+            raise CommandError(database_sentence(exc), returncode=2) from exc
         if snapshot is None:
             raise CommandError(
                 "nothing has been collected yet: run `manage.py collect_scores`"

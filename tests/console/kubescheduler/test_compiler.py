@@ -230,6 +230,27 @@ class TestTheNumber:
         (problem,) = said(compiled(text(profiles=uneven)), "levels")
         assert problem.path == "profiles[1]"
 
+    def test_five_levels_are_few_and_six_are_not(self) -> None:
+        def warned(*weights: int) -> list[str]:
+            profiles = [profile(f"p{w}", score={N: w}) for w in weights]
+            found = said(compiled(text(profiles=profiles)), "levels")
+            return [problem.path for problem in found]
+
+        assert warned(5, 2) == ["profiles[1]"]
+        assert warned(2, 1) == []
+
+    def test_extended_range_without_a_score(self) -> None:
+        only = profile(filters=[N], args={N: {"maxUtilizationPercent": 80}})
+        entry = entry_of(compiled(text(profiles=[only]), extended_range=True))
+        assert "filterVerb" in entry
+        assert not {"prioritizeVerb", "weight"} & set(entry)
+
+    def test_foreign_extenders_keep_their_order(self) -> None:
+        others = [{"urlPrefix": f"http://{name}/"} for name in ("b", "a")]
+        source = text(profiles=[profile(score={N: 1})], extenders=others)
+        found = document(compiled(source).stock).data["extenders"]
+        assert found[:2] == others
+
     def test_extended_range(self) -> None:
         result = compiled(self.EXAMPLE, extended_range=True)
         assert result.total_weight == entry_of(result)["weight"] == 1

@@ -76,6 +76,15 @@ class TestBootstrap:
         assert "BANDMASTER_ADMIN_PASSWORD_FILE" in str(error)
         assert error.returncode == 2
 
+    def test_a_password_that_cannot_be_told_makes_no_admin(
+        self, db: None, settings: Any, tmp_path: Path
+    ) -> None:
+        settings.EXTENDER_KEY, settings.DATA_DIR = "k", tmp_path
+        error = refusal("bootstrap", password_file=tmp_path / "none" / "password")
+        assert "cannot be written" in str(error)
+        assert error.returncode == 2
+        assert not User.objects.exists()
+
 
 class TestPublish:
     def publish(self, file: Path, **changes: Any) -> str:
@@ -178,3 +187,27 @@ def test_reset_admin_password(started: Path) -> None:
     password = run("reset_admin_password").strip()
     assert User.objects.get().check_password(password)
     assert "no active user" in str(refusal("reset_admin_password", "nobody"))
+
+
+class TestWords:
+    def test_a_problem_of_the_whole_text_has_no_empty_path(self, started: Path) -> None:
+        empty = started.with_name("empty.yaml")
+        empty.write_text("")
+        error = refusal("compile_configuration", str(empty), extender_url="http://a:1")
+        assert "error: the document is empty" in str(error)
+
+    def test_a_model_s_refusal_names_its_field(
+        self, started: Path, document: Path
+    ) -> None:
+        args = ("--configuration", "main", "--as", "admin", "--message", "m" * 501)
+        error = refusal("publish_configuration", str(document), *args)
+        assert str(error).startswith("message: ")
+
+    def test_half_a_pair_is_refused(self, started: Path, document: Path) -> None:
+        error = refusal(
+            "compile_configuration",
+            str(document),
+            "--extender-url=http://a:1",
+            "--run-by-bandmaster=nonsense",
+        )
+        assert "'nonsense' is not PROFILE/PLUGIN" in str(error)

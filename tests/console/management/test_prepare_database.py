@@ -9,10 +9,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.servers import free_port, postgres
 
+ADD_AUDIT = (
+    "INSERT INTO console_auditentry"
+    " (at, actor, source, action, target, summary, reason)"
+    " VALUES (now(), 'ana', 'ui', 'neutral.on', 'cluster default', 'on', 'why')"
+)
+CHANGE_AUDIT = "UPDATE console_auditentry SET actor = 'nobody'"
+DELETE_AUDIT = "DELETE FROM console_auditentry"
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -100,7 +108,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(
     status, output = manage(data_dir, "prepare_database")
     assert status == 2
     assert output == (
-        "CommandError: the database was written by a newer version (it has "
+        "bandmaster: the database was written by a newer version (it has "
         "scoring.9999_future): start that version, or restore a backup from "
         f"{data_dir / 'backups'}\n"
     )
@@ -132,4 +140,9 @@ def test_postgresql_is_migrated_and_left_to_its_own_backups(tmp_path: Path) -> N
         assert manage(data_dir, "prepare_database", url=url) == (0, "")
         assert manage(data_dir, "migrate", "console", "0001", url=url)[0] == 0
         assert manage(data_dir, "prepare_database", url=url) == (0, "")
+        for statement in (CHANGE_AUDIT, DELETE_AUDIT):
+            with psycopg.connect(url) as connection:
+                connection.execute(ADD_AUDIT)
+                with pytest.raises(psycopg.Error, match="cannot be changed or deleted"):
+                    connection.execute(statement)
     assert backups(data_dir) == []

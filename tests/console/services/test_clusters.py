@@ -7,7 +7,7 @@ from pytest_django import Settings
 from console.models import AuditEntry
 from console.services import clusters
 from scoring.models import Cluster, ExtenderKey, Version
-from scoring.secrets import SecretError
+from scoring.secrets import SecretError, digest
 
 
 class TestDefaultCluster:
@@ -28,13 +28,34 @@ class TestDefaultCluster:
         assert b"a-key-of-the-tests" not in bytes(row.secret)
         assert clusters.extender_key(cluster) == "a-key-of-the-tests"
 
-    def test_two_keys_while_rotating(
+    @pytest.mark.parametrize(
+        ("keys", "valid"),
+        [
+            pytest.param(["b"], ["a", "b"], id="two while rotating"),
+            pytest.param(["b", "c"], ["b", "c"], id="the oldest is retired"),
+            pytest.param(["b", "a"], ["b", "a"], id="back to the first"),
+        ],
+    )
+    def test_keys_rotate(
+        self, cluster: Cluster, settings: Settings, keys: list[str], valid: list[str]
+    ) -> None:
+        ExtenderKey.objects.all().delete()
+        for key in ["a", *keys]:
+            settings.EXTENDER_KEY = key
+            clusters.ensure_default_cluster()
+        digests = ExtenderKey.objects.order_by("pk").values_list("digest", flat=True)
+        assert list(digests) == [digest(key) for key in valid]
+        assert clusters.extender_key(cluster) == keys[-1]
+
+    def test_an_encryption_key_rotates(
         self, cluster: Cluster, settings: Settings
     ) -> None:
-        settings.EXTENDER_KEY = "the-next-key"
+        settings.ENCRYPTION_KEY = f"new,{settings.ENCRYPTION_KEY}"
+        assert clusters.extender_key(cluster) == "a-key-of-the-tests"
+        settings.EXTENDER_KEY = "later"
         clusters.ensure_default_cluster()
-        assert ExtenderKey.objects.count() == 2
-        assert clusters.extender_key(cluster) == "the-next-key"
+        settings.ENCRYPTION_KEY = "new"
+        assert clusters.extender_key(cluster) == "later"
 
     def test_another_encryption_key(self, cluster: Cluster, settings: Settings) -> None:
         settings.ENCRYPTION_KEY = "lost"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.test import Client
@@ -160,11 +161,28 @@ class TestVersion:
             neutral.write_neutral_file(own_data, "drill")
         assert self.tag(browser) != before
 
+    def test_an_open_page_learns_that_the_worker_is_gone(
+        self, browser: Client, cluster: Cluster
+    ) -> None:
+        rows.collected(cluster, rows.draft((rows.node(1),)))
+        before = self.tag(browser)
+        later = timezone.now() + timedelta(seconds=60)
+        with mock.patch("console.views.shell.timezone.now", return_value=later):
+            assert self.tag(browser) != before
+
     def test_logged_out_is_401(self, client: Client, cluster: Cluster) -> None:
         assert client.get(PAGE + "version").status_code == 401
 
 
 class TestKillSwitch:
+    def test_nothing_is_said_to_follow_the_load(
+        self, browser: Client, cluster: Cluster
+    ) -> None:
+        rows.collected(cluster, rows.draft((rows.node(1),)))
+        assert "Scores follow" in body(browser, PAGE)
+        browser.post(PAGE + "neutral", {"on": "1", "reason": "drill"})
+        assert "Scores follow" not in body(browser, PAGE)
+
     def test_on_and_off(self, browser: Client, cluster: Cluster) -> None:
         answer = browser.post(PAGE + "neutral", {"on": "1", "reason": "bad numbers"})
         assert answer["Location"] == PAGE

@@ -291,3 +291,14 @@ def test_addresses_claimed_twice_are_a_warning() -> None:
 def test_an_empty_cluster_is_no_error() -> None:
     seen = observe(answers(), (), None)
     assert (seen.rows, seen.with_data) == ((), 0)
+
+
+@pytest.mark.parametrize("part", ["receive", "transmit", "age", "cpu", "speeds"])
+@pytest.mark.parametrize("value", [1e308, 3.5e38, 5e-324, -1e308])
+def test_no_number_is_too_odd(part: str, value: float) -> None:
+    seen = observe(answers(**{part: (series("a", value),)}), NODES, None)
+    columns = (seen.measures.receive, seen.measures.transmit)
+    for column in (*columns, seen.measures.cpu, seen.measures.sample_age):
+        assert not np.isinf(column).any()
+    if part in {"receive", "transmit"} and value > 1:
+        assert np.isnan(seen.measures.receive[0])

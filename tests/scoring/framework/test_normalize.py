@@ -58,6 +58,7 @@ def test_stretch(loads: Sequence[float], expected: list[int]) -> None:
     [
         pytest.param([0.010, 0.029], [100, 100], id="under the band"),
         pytest.param([0.010, 0.031], [100, 0], id="over the band"),
+        pytest.param([0.0, 0.02], [100, 0], id="exactly the band"),
         pytest.param([0.01, 0.02, GONE], [100, 100, 100], id="without data too"),
     ],
 )

@@ -181,6 +181,20 @@ class TestFilter:
         assert np.flatnonzero(outcome.passed).tolist() == passed
         assert outcome.floor_used is floor_used
 
+    def test_a_share_of_candidates_is_rounded_up(self) -> None:
+        scene = Scene(receive=[90 + i / 2 for i in range(11)])
+        prepared = scene.prepared(traffic(0, limit=50, minPassedPercent=20))
+        assert prepared.filter(scene.rows, POD).passed.sum() == 3
+
+    def test_the_floor_counts_the_candidates_of_the_call(self) -> None:
+        """Two filters at 40 % of ten leave four, not 40 % of what the first left."""
+        scene = Scene(receive=[90.0] * 10, cpu=[0.95] * 10)
+        share = {"minPassedNodes": 0, "minPassedPercent": 40}
+        prepared = scene.prepared(
+            traffic(0, limit=80, **share), cpu(0, limit=90, **share)
+        )
+        assert prepared.filter(scene.rows, POD).passed.sum() == 4
+
     def test_two_filters_together_leave_somebody(self) -> None:
         scene = Scene(receive=[10, 90], cpu=[0.99, 0.1])
         prepared = scene.prepared(traffic(0, limit=80), cpu(0, limit=90))
