@@ -17,7 +17,7 @@ find_python = \
 
 environment = @$(find_python); "$$python" tools/environment.py
 
-.PHONY: help run test check bench e2e e2e-long screenshots pins clean environment environment-dev
+.PHONY: help run test check bench e2e e2e-long lab lab-down screenshots pins clean environment environment-dev
 
 help: ## list what make can do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,8 +51,14 @@ e2e: environment-dev ## a real kube-scheduler places pods (builds Kubernetes onc
 	@exec $(PY) -m pytest tests -m e2e $(ARGS)
 
 e2e-long: environment-dev ## what make e2e runs, and the tests that take longer
-	$(PY) -m tools.lab.build
+	$(PY) -m tools.lab.build --lab
 	@exec $(PY) -m pytest tests -m "e2e or e2e_long" $(ARGS)
+
+lab: environment-dev ## a whole cluster with three real nodes, until Ctrl-C (root, Go)
+	@exec $(PY) -m tools.lab up $(ARGS)
+
+lab-down: environment-dev ## end it from elsewhere, or clean up after it
+	@exec $(PY) -m tools.lab down
 
 screenshots: environment-dev ## take the pictures of docs/screenshots
 	@exec $(PY) -m tests.browser.screenshots $(ARGS)

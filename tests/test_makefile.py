@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGETS = {"run", "test", "check", "bench", "e2e", "e2e-long"}
-TARGETS |= {"screenshots", "pins", "clean", "help"}
+TARGETS |= {"lab", "lab-down", "screenshots", "pins", "clean", "help"}
 
 
 def make(*arguments: str, environ: dict[str, str]) -> tuple[int, str]:

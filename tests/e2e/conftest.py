@@ -14,7 +14,8 @@ from tools.lab import build
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "tests/e2e/" in item.path.as_posix():
+        ours = "tests/e2e/" in item.path.as_posix()
+        if ours and item.get_closest_marker("e2e_long") is None:
             item.add_marker(pytest.mark.e2e)
 
 

@@ -22,13 +22,14 @@ class ApiError(Exception):
 
 
 class Api:
-    """Speaks to one server of 127.0.0.1 with a bearer token."""
+    """Speaks to one server of this machine with a bearer token."""
 
-    def __init__(self, port: int, token: str) -> None:
+    def __init__(self, port: int, token: str, *, host: str = "127.0.0.1") -> None:
+        self._host = host
         self._port = port
         self._token = token
         self._tls = ssl.create_default_context()
-        # the server's own throw-away certificate; loopback only
+        # the server's own throw-away certificate; it never leaves this machine
         self._tls.check_hostname = False
         self._tls.verify_mode = ssl.CERT_NONE
         self._local = threading.local()
@@ -101,5 +102,5 @@ class Api:
 
     def _open(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(
-            "127.0.0.1", self._port, timeout=REQUEST_SECONDS, context=self._tls
+            self._host, self._port, timeout=REQUEST_SECONDS, context=self._tls
         )

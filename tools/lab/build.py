@@ -1,5 +1,9 @@
 """Builds etcd, kube-apiserver and kube-scheduler from their Go modules.
 
+With `--lab` also what a cluster with real nodes needs: kube-controller-manager,
+kube-proxy and kubelet. They are a module of their own, so that a change to it does
+not make a control plane build again.
+
 Run it as a program (`python tools/lab/build.py`), from any Python 3.11 or newer: it
 needs the standard library and Go. What it makes lies outside the tree, in
 `$BANDMASTER_CACHE/kube/VERSION`, and is made again only when a module changes.
@@ -70,6 +74,16 @@ def programs(version: str) -> tuple[Program, ...]:
     )
 
 
+def node_programs(version: str) -> tuple[Program, ...]:
+    """What real nodes need on top of `programs`; nothing where no module has it."""
+    if version != NEWEST:
+        return ()
+    return tuple(
+        Program(name, LAB / "nodes", "go.mod", f"./{name}", f"v{version}")
+        for name in ("kube-proxy", "kubelet", "kube-controller-manager")
+    )
+
+
 def cache_directory(environ: Mapping[str, str]) -> Path:
     """Where built programs live; it outlasts a checkout."""
     chosen = environ.get("BANDMASTER_CACHE")
@@ -117,7 +131,9 @@ def find_go(environ: Mapping[str, str]) -> str:
     return found
 
 
-def build_version(version: str, environ: Mapping[str, str]) -> Path:
+def build_version(
+    version: str, environ: Mapping[str, str], *, with_nodes: bool = False
+) -> Path:
     """Builds what is missing; returns the directory with the programs.
 
     Raises:
@@ -132,7 +148,8 @@ def build_version(version: str, environ: Mapping[str, str]) -> Path:
             "set BANDMASTER_CACHE to a directory that can be written"
         ) from exc
     with _one_builder(directory):
-        for program in programs(version):
+        nodes = node_programs(version) if with_nodes else ()
+        for program in (*programs(version), *nodes):
             if is_built(program, directory):
                 say(f"{program.name} {version}: built already")
             else:
@@ -208,7 +225,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         choices=VERSIONS,
         help=f"only that version; else {NEWEST}, or {VERSIONS[1]} when that fails",
     )
-    chosen = parser.parse_args(argv).kubernetes
+    parser.add_argument(
+        "--lab", action="store_true", help=f"also the nodes' programs; {NEWEST} only"
+    )
+    arguments = parser.parse_args(argv)
+    chosen = NEWEST if arguments.lab else arguments.kubernetes
     try:
         find_go(os.environ)
     except BuildError as problem:
@@ -216,7 +237,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     for version in (chosen,) if chosen else VERSIONS:
         try:
-            directory = build_version(version, os.environ)
+            directory = build_version(version, os.environ, with_nodes=arguments.lab)
         except BuildError as problem:
             print(f"tools/lab: Kubernetes {version}: {problem}", file=sys.stderr)
             continue

@@ -1,6 +1,6 @@
 """A real control plane on loopback: etcd, kube-apiserver and kube-scheduler.
 
-There is no kubelet: nodes are objects, and a pod that is bound never runs. All state
+On its own it has no kubelet: nodes are objects, and a bound pod never runs. All state
 lies in one directory, every port is a free one, and nothing outlives the caller.
 """
 
@@ -10,10 +10,9 @@ import base64
 import secrets
 import subprocess
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from tools.lab.api import Api, ApiError, Json
 from tools.lab.objects import BareNode
@@ -41,15 +40,25 @@ class Scheduler:
 class ControlPlane:
     """etcd and kube-apiserver; use as a context manager."""
 
-    def __init__(self, programs: Path, directory: Path) -> None:
+    def __init__(
+        self,
+        programs: Path,
+        directory: Path,
+        *,
+        address: str = "127.0.0.1",
+        options: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """`options` are laid over those of kube-apiserver; None takes one away."""
         self.programs = programs
+        self.address = address
+        self._options = dict(options or {})
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
         self.port = free_port()
         self._token = secrets.token_hex(16)
         self._children: list[Child] = []
         self._schedulers: list[Scheduler] = []
-        self.api = Api(self.port, self._token)
+        self.api = Api(self.port, self._token, host=address)
 
     def __enter__(self) -> ControlPlane:
         try:
@@ -79,27 +88,38 @@ class ControlPlane:
         self.directory.mkdir(parents=True, exist_ok=True)
         clients = f"http://127.0.0.1:{free_port()}"
         self._write_credentials()
-        self._spawn("etcd", _etcd_arguments(self.directory, clients))
-        self._spawn("kube-apiserver", self._apiserver_arguments(clients))
-        self._wait("kube-apiserver", lambda: self.api.answers("/readyz"))
+        self.spawn("etcd", _etcd_arguments(self.directory, clients))
+        self.spawn("kube-apiserver", self._apiserver_arguments(clients))
+        self.wait("kube-apiserver", lambda: self.api.answers("/readyz"))
         # made by the server itself, a moment after it is ready
         namespace = "/api/v1/namespaces/default"
-        self._wait("kube-apiserver", lambda: self.api.answers(namespace))
+        self.wait("kube-apiserver", lambda: self.api.answers(namespace))
         certificate = self.directory / "certs" / "apiserver.crt"
         self._write_kubeconfig(certificate.read_bytes())
 
-    def _spawn(self, name: str, arguments: Iterable[str]) -> Child:
+    def spawn(self, name: str, arguments: Iterable[str]) -> Child:
+        """Starts one more of the built programs; it ends with the control plane."""
         command = [str(self.programs / name), *arguments]
         log = self.directory / "logs" / f"{name}-{len(self._children)}.log"
         child = start(name, command, log=log, cwd=self.directory)
         self._children.append(child)
         return child
 
-    def _wait(self, name: str, holds: Any) -> None:
+    def require_alive(self) -> None:
+        """Raises LabError, with the log's last lines, when a program has ended."""
+        for child in self._children:
+            child.require_alive()
+
+    def wait(self, name: str, holds: Callable[[], bool]) -> None:
+        """Waits while every program lives.
+
+        Raises:
+            LabError: one has ended, or it did not become true in time.
+        """
+
         def alive_and_holds() -> bool:
-            for child in self._children:
-                child.require_alive()
-            return bool(holds())
+            self.require_alive()
+            return holds()
 
         wait_until(
             f"{name} ({self.directory / 'logs'})", alive_and_holds, START_SECONDS
@@ -119,10 +139,10 @@ class ControlPlane:
 
     def _apiserver_arguments(self, etcd: str) -> list[str]:
         key = str(self.directory / "service-account.key")
-        options = {
+        options: dict[str, str | None] = {
             "etcd-servers": etcd,
-            "bind-address": "127.0.0.1",
-            "advertise-address": "127.0.0.1",
+            "bind-address": self.address,
+            "advertise-address": self.address,
             "secure-port": str(self.port),
             "cert-dir": str(self.directory / "certs"),
             "token-auth-file": str(self.directory / "tokens.csv"),
@@ -137,7 +157,8 @@ class ControlPlane:
             # a Service of an apiserver on loopback is refused as an endpoint
             "endpoint-reconciler-type": "none",
         }
-        return [f"--{name}={value}" for name, value in options.items()]
+        options |= self._options
+        return [f"--{k}={v}" for k, v in options.items() if v is not None]
 
     def _write_kubeconfig(self, certificate: bytes) -> None:
         authority = base64.b64encode(certificate).decode()
@@ -147,7 +168,7 @@ class ControlPlane:
             "clusters:\n"
             "- name: lab\n"
             "  cluster:\n"
-            f"    server: https://127.0.0.1:{self.port}\n"
+            f"    server: https://{self.address}:{self.port}\n"
             f"    certificate-authority-data: {authority}\n"
             "users:\n"
             f"- {{name: lab, user: {{token: {self._token}}}}}\n"
@@ -166,7 +187,7 @@ class ControlPlane:
         """
         port = free_port()
         kubeconfig = str(self.kubeconfig)
-        child = self._spawn(
+        child = self.spawn(
             "kube-scheduler",
             [
                 f"--config={config}",
@@ -180,7 +201,7 @@ class ControlPlane:
         )
         api = Api(port, self._token)
         try:
-            self._wait("kube-scheduler", lambda: api.answers("/readyz"))
+            self.wait("kube-scheduler", lambda: api.answers("/readyz"))
         except LabError:
             api.close()
             self._children.remove(child)

@@ -28,6 +28,27 @@ def test_every_module_has_its_sums_committed(version: str) -> None:
         assert len(program.stamp()) == 64
 
 
+def test_programs_of_nodes_are_a_module_of_their_own() -> None:
+    plane = {program.module for program in build.programs(build.NEWEST)}
+    nodes = build.node_programs(build.NEWEST)
+    assert [program.name for program in nodes] == [
+        "kube-proxy",
+        "kubelet",
+        "kube-controller-manager",
+    ]
+    # a change to it may not make CI build the control plane again
+    assert plane.isdisjoint(program.module for program in nodes)
+    assert all(len(program.stamp()) == 64 for program in nodes)
+    # the same release: kubelets newer than their API server are not supported
+    versions = {
+        line.split()[1]
+        for program in (*nodes, *build.programs(build.NEWEST))
+        for line in (program.module / program.modfile).read_text().splitlines()
+        if line.strip().startswith("k8s.io/kubernetes v")
+    }
+    assert versions == {f"v{build.NEWEST}"}
+
+
 def test_versions_have_stamps_of_their_own() -> None:
     newest, older = (
         {program.name: program.stamp() for program in build.programs(version)}
