@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-READ = re.compile(
-    r'env\.(?:text|secret|flag|whole|words|choice|http_url|zone|directory)\(\s*"(\w+)"'
-)
-DATABASE = "DATABASE_URL"
+READ = re.compile(r'env\.\w+\(\s*"(\w+)"')
+# these readers know their only variable
+OWN_READERS = {"env.database(": "DATABASE_URL", "env.broker(": "BROKER_URL"}
 
 
 def settings_read() -> set[str]:
     text = (ROOT / "console/settings.py").read_text(encoding="utf-8")
-    return {*READ.findall(text), DATABASE}
+    own = {name for call, name in OWN_READERS.items() if call in text}
+    return {*READ.findall(text), *own}
 
 
 def documented() -> set[str]:
