@@ -100,7 +100,7 @@ class Rows:
         newest = cluster.snapshots.order_by("-pk").values_list("pk", flat=True).first()
         if newest is not None and (snapshot is None or newest > snapshot.version):
             problems.append(
-                "The newest snapshot was written by another release and is skipped: "
-                "bring all processes to one release."
+                "The newest snapshot is damaged or of another release and is skipped: "
+                "if this stays, bring all processes to one release."
             )
         return snapshot

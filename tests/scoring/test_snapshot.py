@@ -196,6 +196,38 @@ def test_latest_skips_what_this_release_cannot_read(cluster: models.Cluster) -> 
     assert newest.version == good.pk
 
 
+def test_a_damaged_node_table_is_written_again(cluster: models.Cluster) -> None:
+    made, blob = draft()
+    snapshot.save(cluster, made, blob, tick=begin(cluster))
+    models.NodeTable.objects.update(blob=b"damaged")
+    snapshot._cache.tables.clear()  # as in a new process
+    snapshot._cache.newest.clear()
+    assert snapshot.latest(cluster) is None
+    snapshot.save(cluster, made, None, tick=begin(cluster))
+    snapshot._cache.tables.clear()
+    found = snapshot.latest(cluster)
+    assert found is not None
+    assert found.table.rows == rows(3)
+    assert models.NodeTable.objects.count() == 1
+
+
+@pytest.mark.parametrize("place", range(-40, -1, 3))
+def test_one_wrong_bit_is_noticed(place: int) -> None:
+    made, table_blob = draft(50)
+    blob = snapshot.encode(made)
+    with pytest.raises(snapshot.UnknownSchema, match="is skipped"):
+        snapshot.decode(spoilt(blob, place), made.table, version=1)
+    with pytest.raises(snapshot.UnknownSchema, match="is skipped"):
+        snapshot.decode_table(made.table.digest, spoilt(table_blob, place))
+
+
+def spoilt(blob: bytes, place: int) -> bytes:
+    """With one bit turned over."""
+    changed = bytearray(blob)
+    changed[place] ^= 4
+    return bytes(changed)
+
+
 def test_old_rows_go_in_batches_and_the_last_good_one_stays(
     cluster: models.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
