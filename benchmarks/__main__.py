@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("inprocess", "http", "tick", "real_scheduler")
+NAMES = ("inprocess", "http", "ui_load", "tick", "real_scheduler")
 
 
 def main() -> int:
