@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.db import DatabaseError
@@ -85,7 +85,7 @@ def tick(cluster_name: str, *, owner: str, spaced: bool = False) -> Tick | None:
     if fence is None:
         return None
     try:
-        if spaced and _too_soon(cluster):
+        if spaced and _too_soon(cluster, now):
             return None
         _close_abandoned(cluster)
         row = Tick.objects.create(cluster=cluster, fence=fence, started_at=now)
@@ -95,8 +95,8 @@ def tick(cluster_name: str, *, owner: str, spaced: bool = False) -> Tick | None:
         lease.release(name, fence=fence)
 
 
-def _too_soon(cluster: Cluster) -> bool:
-    earliest = timezone.now() - timedelta(seconds=_SPACING * cluster.tick_seconds)
+def _too_soon(cluster: Cluster, now: datetime) -> bool:
+    earliest = now - timedelta(seconds=_SPACING * cluster.tick_seconds)
     return cluster.ticks.filter(started_at__gt=earliest).exists()
 
 
