@@ -185,6 +185,9 @@ def _compress(content: bytes, *, level: int) -> bytes:
 
 def _decompress(blob: bytes) -> bytes:
     try:
+        # a size in the frame's head counts more than max_output_size
+        if zstandard.frame_content_size(blob) > _LARGEST_BLOB:
+            raise UnknownSchema("a stored blob is damaged and is skipped")
         raw: bytes = zstandard.ZstdDecompressor().decompress(
             bytes(blob), max_output_size=_LARGEST_BLOB
         )

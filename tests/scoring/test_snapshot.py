@@ -221,6 +221,12 @@ def test_one_wrong_bit_is_noticed(place: int) -> None:
         snapshot.decode_table(made.table.digest, spoilt(table_blob, place))
 
 
+def test_a_blob_that_claims_to_be_huge_is_refused() -> None:
+    head = b"\x28\xb5\x2f\xfd\xe0" + (2**50).to_bytes(8, "little")
+    with pytest.raises(snapshot.UnknownSchema, match="is skipped"):
+        snapshot.decode_table("digest", head + b"x" * 20)
+
+
 def spoilt(blob: bytes, place: int) -> bytes:
     """With one bit turned over."""
     changed = bytearray(blob)
