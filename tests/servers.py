@@ -166,7 +166,7 @@ class Postgres:
             yield self.url
             # SIGINT drops the clients; SIGTERM would wait for them
             process.send_signal(signal.SIGINT)
-            process.wait(20)
+            process.wait(60)
 
 
 @contextlib.contextmanager
@@ -197,7 +197,7 @@ def new_postgres(directory: Path) -> Postgres:
         capture_output=True,
         user=user or None,
         cwd=home,
-        timeout=60,
+        timeout=180,
     )
     command = [
         *(str(binaries / "postgres"), "-D", str(home / "data"), "-p", str(port)),

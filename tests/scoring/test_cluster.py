@@ -134,7 +134,7 @@ def test_an_api_server_that_hangs_ends_in_time(tmp_path: Path, reply: Reply) -> 
     with scripted(reply) as api:
         path = kubeconfig(tmp_path / "k", api.url)
         sentence = refused(ClusterAccess(path, connect_timeout=0.2, read_timeout=0.3))
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 10  # not the 30 s of the server
     assert "too slow" in sentence
 
 

@@ -48,16 +48,16 @@ def test_the_end_of_the_pipe_ends_the_process(pipe: tuple[int, int]) -> None:
     process = child(reader)
     assert process.poll() is None
     os.close(writer)
-    assert process.wait(10) == -15
+    assert process.wait(30) == -15
 
 
 def test_a_process_that_does_not_stop_is_ended(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
     process = child(reader, before=DEAF)
     os.close(writer)
-    assert process.wait(10) == 1
+    assert process.wait(30) == 1
 
 
 def test_without_a_supervisor_nothing_happens() -> None:
     process = child("", after="pass")
-    assert process.wait(10) == 0
+    assert process.wait(30) == 0

@@ -177,7 +177,7 @@ def test_a_slow_answer_ends_in_time(reply: Reply, expected: str) -> None:
     started = time.monotonic()
     with scripted(reply) as server:
         sentence = ask(server.url, read_timeout=0.3, connect_timeout=0.2)
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 10  # not the 30 s of the server
     assert expected in sentence
 
 

@@ -14,7 +14,7 @@ from tests.servers import answers, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 START_SECONDS = 120.0  # two cores that other tests use too
-STOP_SECONDS = 15.0
+STOP_SECONDS = 40.0  # the children get 6, then 4, then 4
 # how each child is told from the others by its command line
 MARKS = {
     "web": "console.wsgi:application",
@@ -118,7 +118,7 @@ class Up:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        wait_until(self.all_gone, f"the end of all\n{self.output}", 30)
+        wait_until(self.all_gone, f"the end of all\n{self.output}", 60)
 
     def all_gone(self) -> bool:
         return not [pid for pid in self.seen if is_ours(pid)]

@@ -62,7 +62,7 @@ class Fixture:
             self.supervisor.wait_until_ready(0.05)
             return len(self.pids(name)) >= count
 
-        wait_until(enough, f"{count} starts of {name}", 15)
+        wait_until(enough, f"{count} starts of {name}", 60)
         return self.pids(name)
 
     def close_lifeline(self) -> None:
@@ -204,7 +204,7 @@ def test_the_end_of_the_lifeline_ends_a_child(fixture: Fixture) -> None:
     fixture.supervisor.start([fixture.child("one", FOLLOWING)])
     pids = fixture.wait_for("one", 1)
     fixture.close_lifeline()  # what a kill -9 of the supervisor does
-    wait_until(all_gone(pids), "the end of the child", 5)
+    wait_until(all_gone(pids), "the end of the child", 30)
 
 
 def test_a_child_is_ready_when_it_answers(fixture: Fixture) -> None:

@@ -99,7 +99,7 @@ def test_nobody_survives_a_killed_supervisor(start: Start) -> None:
     wait_until(lambda: "web" in names(up), "the pages' process")
     up.process.kill()
     up.process.wait()
-    wait_until(up.all_gone, "the end of all children", 15)
+    wait_until(up.all_gone, "the end of all children", 45)
 
 
 def names(up: Up) -> set[str]:

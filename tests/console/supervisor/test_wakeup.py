@@ -29,5 +29,5 @@ def test_a_request_to_stop_is_heard_at_once(number: signal.Signals) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "listening\n"
     process.send_signal(number)
-    output, _ = process.communicate(timeout=10)
+    output, _ = process.communicate(timeout=30)
     assert (output, process.returncode) == ("heard\n", 0)

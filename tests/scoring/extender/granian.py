@@ -99,7 +99,7 @@ class Extender:
         return {host["Host"]: host["Score"] for host in answer}
 
     def wait_loaded(self) -> None:
-        wait_until(lambda: self.get("/readyz")["loaded"], "the extender has loaded", 10)
+        wait_until(lambda: self.get("/readyz")["loaded"], "the extender has loaded", 30)
 
 
 def post(

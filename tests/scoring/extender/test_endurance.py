@@ -38,9 +38,9 @@ def test_workers_forked_after_loading_follow_the_database(tmp_path: Path) -> Non
         "console.extender:application",
     ]
     with extender.running(argv):
-        wait_until(lambda: revisions(extender, 20) == {1}, "both workers loaded", 10)
+        wait_until(lambda: revisions(extender, 20) == {1}, "both workers loaded", 30)
         extender.seed("policy", "2")
-        wait_until(lambda: revisions(extender, 20) == {2}, "both workers follow", 3)
+        wait_until(lambda: revisions(extender, 20) == {2}, "both workers follow", 15)
 
 
 @contextmanager
@@ -72,9 +72,9 @@ def test_a_database_that_hangs_delays_no_answer(tmp_path: Path) -> None:
                     time.sleep(0.05)
                 detail = extender.get("/readyz")["detail"]
                 assert any("database has not answered" in s for s in detail), detail
-                assert slowest < 1, "an answer waited for the database"
+                assert slowest < 2.5, "an answer waited for the database"
             extender.seed("policy", "2")
-            wait_until(lambda: revisions(extender, 1) == {2}, "it follows again", 15)
+            wait_until(lambda: revisions(extender, 1) == {2}, "it follows again", 30)
             assert extender.get("/readyz")["detail"] == []
 
 

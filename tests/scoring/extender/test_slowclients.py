@@ -97,6 +97,6 @@ def test_slow_clients_neither_block_others_nor_stay(tmp_path: Path) -> None:
             client.close()
         assert extender.scores(NAMES)
         wait_until(
-            lambda: SLOW_CLIENT in extender.get("/readyz")["detail"], "the sentence", 5
+            lambda: SLOW_CLIENT in extender.get("/readyz")["detail"], "the sentence", 20
         )
     assert "Traceback" not in extender.log

@@ -135,14 +135,14 @@ def test_what_is_no_json_is_refused(script: Scripted) -> None:
 
 def test_a_hung_extender_costs_no_more_than_the_timeout(script: Scripted) -> None:
     def hang(body: object) -> Reply:
-        time.sleep(0.5)
+        time.sleep(3)
         return ok([])
 
     script.replies["prioritize"] = hang
     started = time.monotonic()
     with pytest.raises(ExtenderError, match="no answer in time"):
         extender(script, httpTimeout="50ms").prioritize(POD, NODES)
-    assert time.monotonic() - started < 0.4
+    assert time.monotonic() - started < 2
 
 
 def test_a_dead_extender_is_asked_again_later() -> None:

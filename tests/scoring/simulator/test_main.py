@@ -68,7 +68,7 @@ def test_it_starts_fast_small_and_without_django(tmp_path: Path) -> None:
     with simulator(tmp_path, "--nodes", "40") as process:
         url = ready_url(process)
         took = time.monotonic() - started
-        with urllib.request.urlopen(f"{url}/readyz", timeout=5) as response:
+        with urllib.request.urlopen(f"{url}/readyz", timeout=30) as response:
             assert response.read() == b"ok\n"
         status = Path(f"/proc/{process.pid}/status")
         if status.exists():
@@ -105,7 +105,7 @@ def test_the_kubeconfig_is_for_its_owner_and_points_here(tmp_path: Path) -> None
         request = urllib.request.Request(
             f"{url}/api/v1/nodes", headers={"Authorization": f"Bearer {token}"}
         )
-        with urllib.request.urlopen(request, timeout=5) as response:
+        with urllib.request.urlopen(request, timeout=30) as response:
             assert len(json.load(response)["items"]) == 5
 
 
@@ -113,7 +113,7 @@ def test_a_signal_ends_it_cleanly(tmp_path: Path) -> None:
     with simulator(tmp_path, "--nodes", "5") as process:
         ready_url(process)
         process.terminate()
-        _, rest = process.communicate(timeout=5)
+        _, rest = process.communicate(timeout=30)
         assert process.returncode == 0
         assert "Traceback" not in rest
 

@@ -347,7 +347,7 @@ def test_a_watch_from_nowhere_begins_with_all(
     while (told := made.next())[0]:
         kinds.append(told[0])
     assert kinds == ["ADDED"] * count
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 20  # not the minutes of an endless watch
 
 
 def test_a_watch_that_is_too_far_behind_must_list_again(
