@@ -127,10 +127,13 @@ def test_a_burst_moves_on_as_reservations_fill_the_best_node() -> None:
     assert chosen == [0, 1, 0, 1, 2, 0]
 
 
-def test_a_node_without_data_counts_its_reservations_on_top_of_the_median() -> None:
+@pytest.mark.parametrize(("receive", "transmit"), [(30.0, 5.0), (0.0, 30.0)])
+def test_a_node_without_data_counts_its_reservations_on_top_of_the_median(
+    receive: float, transmit: float
+) -> None:
     found = plugin()
     scene = Scene(receive=[10, 20, 50, NAN])
-    reserved = Reservations(np.array([0, 0, 0, 30.0]), np.array([0, 0, 0, 5.0]))
+    reserved = Reservations(np.array([0, 0, 0, receive]), np.array([0, 0, 0, transmit]))
     table = found.load_table(scene.facts(reserved))
     loads = table.loads.at(scene.rows, NO_ESTIMATE)
     assert found.normalize_score(loads).tolist() == [100, 75, 0, 0]
