@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 
 from scoring.framework.normalize import least_used
-from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable, Standing
+from scoring.framework.plugin import Facts, FilterRule, LoadTable, Standing
 from scoring.framework.snapshot import CPU
 from scoring.framework.types import ExtensionPoint, Floats, Ints, PodInfo
 from scoring.framework.units import write_number, write_percent
 from scoring.plugins.args import ArgField, Reader
-from scoring.plugins.plainload import PlainLoads
+from scoring.plugins.plainload import plain_table
 from scoring.plugins.sharedargs import (
     FLOOR_FIELDS,
     SCORE_FIELDS,
-    OnMissing,
     SharedArgs,
     read_shared,
 )
-from scoring.plugins.usable import usable
 
 HYSTERESIS = 5.0  # percent points
 REASON = "Bandmaster: CPU use above limit"
@@ -69,9 +67,7 @@ class CPUUsage:
 
     def load_table(self, facts: Facts) -> LoadTable:
         busy = facts.snapshot.column(CPU).astype(np.float64)
-        known, until = usable(facts.snapshot, busy, self.args.shared, facts.now)
-        loads = PlainLoads(np.append(np.where(known, busy, NO_DATUM), NO_DATUM))
-        return LoadTable(loads, np.append(known, False), until)
+        return plain_table(facts, busy, self.args.shared)
 
     def normalize_score(self, loads: Floats) -> Ints:
         return least_used(loads, missing_is_worst=self.args.shared.missing_is_worst)
@@ -79,14 +75,10 @@ class CPUUsage:
     def filter_rule(self) -> FilterRule | None:
         if self.args.threshold is None:
             return None
-        return FilterRule(
-            limit=self.args.threshold / 100,
-            readmit=max(0.0, self.args.threshold - HYSTERESIS) / 100,
-            reject_missing=self.args.shared.on_missing is OnMissing.REJECT,
-            min_nodes=self.args.shared.min_passed_nodes,
-            min_percent=self.args.shared.min_passed_percent,
-            reason=REASON,
-            missing_reason=MISSING_REASON,
+        return self.args.shared.filter_rule(
+            limit=self.args.threshold,
+            readmit=max(0.0, self.args.threshold - HYSTERESIS),
+            reasons=(REASON, MISSING_REASON),
         )
 
     def write_load(self, load: float) -> str:

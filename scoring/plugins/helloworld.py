@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from scoring.framework.normalize import LARGEST_EXACT, classic
-from scoring.framework.plugin import NO_DATUM, Facts, FilterRule, LoadTable, Standing
+from scoring.framework.plugin import Facts, FilterRule, LoadTable, Standing
 from scoring.framework.snapshot import RECEIVE
 from scoring.framework.types import ExtensionPoint, Floats, Ints, PodInfo, Quality
 from scoring.framework.units import write_megabits
 from scoring.plugins.args import ArgField, Reader
-from scoring.plugins.plainload import PlainLoads
+from scoring.plugins.plainload import plain_table
 from scoring.plugins.sharedargs import SCORE_FIELDS, SharedArgs, read_shared
-from scoring.plugins.usable import usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +61,7 @@ class HelloWorldPlugin:
     def load_table(self, facts: Facts) -> LoadTable:
         received = facts.snapshot.column(RECEIVE).astype(np.float64)
         received[facts.snapshot.quality == Quality.INVALID] = np.nan
-        known, until = usable(facts.snapshot, received, self.args.shared, facts.now)
-        loads = PlainLoads(np.append(np.where(known, received, NO_DATUM), NO_DATUM))
-        return LoadTable(loads, np.append(known, False), until)
+        return plain_table(facts, received, self.args.shared)
 
     def normalize_score(self, loads: Floats) -> Ints:
         return classic(loads, missing_is_worst=self.args.shared.missing_is_worst)

@@ -32,7 +32,6 @@ from scoring.plugins.args import ArgField, Reader
 from scoring.plugins.sharedargs import (
     FLOOR_FIELDS,
     SCORE_FIELDS,
-    OnMissing,
     SharedArgs,
     read_shared,
 )
@@ -147,14 +146,10 @@ class NetworkTraffic:
     def filter_rule(self) -> FilterRule | None:
         if self.args.max_utilization is None:
             return None
-        return FilterRule(
-            limit=self.args.max_utilization / 100,
-            readmit=self.args.readmit / 100,
-            reject_missing=self.args.shared.on_missing is OnMissing.REJECT,
-            min_nodes=self.args.shared.min_passed_nodes,
-            min_percent=self.args.shared.min_passed_percent,
-            reason=REASON,
-            missing_reason=MISSING_REASON,
+        return self.args.shared.filter_rule(
+            limit=self.args.max_utilization,
+            readmit=self.args.readmit,
+            reasons=(REASON, MISSING_REASON),
         )
 
     def write_load(self, load: float) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from scoring.framework.plugin import FilterRule
 from scoring.framework.snapshot import DEFAULT_MAX_SAMPLE_AGE
 from scoring.framework.types import ExtensionPoint, PodInfo
 from scoring.plugins.args import ArgField, Reader
@@ -82,6 +83,21 @@ class SharedArgs:
     @property
     def missing_is_worst(self) -> bool:
         return self.on_missing is OnMissing.WORST
+
+    def filter_rule(
+        self, *, limit: float, readmit: float, reasons: tuple[str, str]
+    ) -> FilterRule:
+        """The rule of a Filter with these percentages; `reasons`: over, and missing."""
+        reason, missing_reason = reasons
+        return FilterRule(
+            limit=limit / 100,
+            readmit=readmit / 100,
+            reject_missing=self.on_missing is OnMissing.REJECT,
+            min_nodes=self.min_passed_nodes,
+            min_percent=self.min_passed_percent,
+            reason=reason,
+            missing_reason=missing_reason,
+        )
 
     def tell_missing(self, counted: str) -> str:
         """What a node without a usable datum counts as; `counted` is the median."""
