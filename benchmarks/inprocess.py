@@ -18,7 +18,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -139,10 +140,10 @@ def views(names: list[str]) -> tuple[View, View]:
     prepared = prepare(policy, ((spec, build(spec)),), snapshot, reserved, now=NOW)
     policies = {("main", 1): {"default-scheduler": prepared}}
     index = NodeIndex.build(table)
-    return tuple(  # type: ignore[return-value]
-        View(snapshot, policies, {"main": 1}, neutral, index, loaded=True)
-        for neutral in (False, True)
+    view = View(
+        snapshot, policies, {"main": 1}, neutral=False, index=index, loaded=True
     )
+    return view, replace(view, neutral=True)
 
 
 class _Names(msgspec.Struct):
@@ -210,11 +211,11 @@ def measure(rounds: int) -> list[Timing]:
     for size in SIZES:
         body = names_body(shuffled[:size])
         works: dict[str, Work] = {
-            "floor": lambda body=body: _floor(body),  # type: ignore[misc]
-            "orjson": lambda body=body: _orjson(body),  # type: ignore[misc]
-            "constant": lambda body=body: prioritize(body, CALL, switched_off),  # type: ignore[misc]
-            "full": lambda body=body: prioritize(body, CALL, view),  # type: ignore[misc]
-            "filter": lambda body=body: filter_(body, CALL, view),  # type: ignore[misc]
+            "floor": partial(_floor, body),
+            "orjson": partial(_orjson, body),
+            "constant": partial(prioritize, body, CALL, switched_off),
+            "full": partial(prioritize, body, CALL, view),
+            "filter": partial(filter_, body, CALL, view),
         }
         timing = _interleaved(works, rounds)
         results.append(Timing("both", "names", size, timing))

@@ -186,7 +186,7 @@ class PluginConfigAdmin(PluginConfigModelAdmin):
         made = super().get_form(request, obj, change, **kwargs)
         author = request.user.get_username()
 
-        class AuthoredForm(made):  # type: ignore[misc, valid-type]
+        class AuthoredForm(made):  # type: ignore[misc, valid-type] # made at run time
             def __init__(self, *args: Any, **kw: Any) -> None:
                 super().__init__(*args, **kw)
                 self.author = author

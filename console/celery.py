@@ -105,6 +105,7 @@ class Clock(Scheduler):
             self.apply_async(entry, producer=producer, advance=False)
         except Exception as exc:  # noqa: BLE001 - the clock must not stop
             cause = exc.__context__ or exc  # Celery wraps what the queue said
+            # one sentence, where a stack would be added each time
             logger.error(NO_TICK, " ".join(str(cause).split()))  # noqa: TRY400
 
 
@@ -158,4 +159,4 @@ def tick_at_once(**_: object) -> None:
     try:
         app.send_task("scoring.tick_all", expires=expires, queue=TICKS)
     except OperationalError as exc:
-        logger.error(NO_TICK, exc)  # noqa: TRY400
+        logger.error(NO_TICK, exc)  # noqa: TRY400 - a sentence, no stack

@@ -192,13 +192,13 @@ def _configuration(access: ClusterAccess) -> Any:
     try:
         if access.kubeconfig:
             _refuse_programs(access.kubeconfig)
-            load_kube_config(  # type: ignore[no-untyped-call]
+            load_kube_config(  # type: ignore[no-untyped-call] # untyped library
                 config_file=access.kubeconfig,
                 client_configuration=settings,
                 persist_config=False,
             )
         elif access.in_cluster:
-            load_incluster_config(  # type: ignore[no-untyped-call]
+            load_incluster_config(  # type: ignore[no-untyped-call] # untyped library
                 client_configuration=settings
             )
         else:

@@ -95,7 +95,7 @@ def cluster_page(
     @login_required
     @functools.wraps(view)
     def inner(request: HttpRequest, cluster: str) -> HttpResponse:
-        request.shell = load_shell(cluster)  # type: ignore[attr-defined]
+        request.shell = load_shell(cluster)  # type: ignore[attr-defined] # ShellRequest
         return view(cast(ShellRequest, request))
 
     return inner

@@ -63,7 +63,7 @@ class Query:
 
     def url(self, **changes: str | int) -> str:
         """The query string with changes; what is at its default is left out."""
-        wanted = replace(self, **changes)  # type: ignore[arg-type]
+        wanted = replace(self, **changes)  # type: ignore[arg-type] # replace() checks names
         pairs = [
             (f.name, value)
             for f in fields(wanted)
